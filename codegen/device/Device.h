@@ -1,0 +1,142 @@
+//===- Device.h - One interface over the GPU and the emulator ---*- C++ -*-===//
+//
+// A device loads PTX text and launches it. The CUDA driver and the emulator are
+// the two implementations, and a third executes the tile stage of a kernel so
+// that a wrong result can be pinned to a lowering. All pass one conformance
+// suite (tests/conformance/). No LLVM or MLIR type appears here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_DEVICE_DEVICE_H
+#define TANDEM_CODEGEN_DEVICE_DEVICE_H
+
+#include "refops/core/LaunchRecord.h"
+#include "refops/core/Result.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem {
+
+/// A compiled kernel: the text that every device runs, how to launch it, and
+/// the stages it went through (`tile`, `nvvm`, `llvm`), where kept.
+struct Kernel {
+  std::string ptx;
+  LaunchRecord launch;
+  std::map<std::string, std::string> stages;
+};
+
+/// What a checking device found wrong in a launch.
+struct Finding {
+  /// out-of-bounds, use-after-free, misaligned, uninitialised, race, barrier,
+  /// deadlock, budget, divergent, async, trap.
+  std::string kind;
+  /// One sentence: actual and expected.
+  std::string message;
+  std::string kernel;
+  int ptxLine = 0;
+  std::array<int64_t, 3> block = {0, 0, 0};
+  std::array<int64_t, 3> thread = {0, 0, 0};
+  uint64_t address = 0;
+  /// The nearest allocation, in words; empty if there is none.
+  std::string allocation;
+  /// The other side of a race: line and thread, in words.
+  std::string other;
+  /// `kernel:line: kind: message (block 0,0,0 thread 3,0,0) ...` on one line.
+  std::string text() const;
+};
+
+/// The first index error that a kernel reported through its error slot.
+struct IndexError {
+  int step = 0;
+  int64_t row = 0;
+};
+
+struct LaunchOptions {
+  /// Emulator: which checks to make.
+  bool checkMemory = true;
+  bool checkInit = true;
+  bool checkRaces = true;
+  bool checkAsync = true;
+  /// Emulator: order of warps and CTAs; 0 is the plain order.
+  uint64_t scheduleSeed = 0;
+  /// Emulator: which member of an approximate op's envelope: nearest, low,
+  /// high, random.
+  std::string approximation = "nearest";
+  /// Emulator: thread-instructions after which a launch is stopped; 0 is the
+  /// default of 20 G.
+  uint64_t budget = 0;
+  /// Emulator: worker threads for kernels whose CTAs do not communicate.
+  int jobs = 1;
+};
+
+struct LaunchReport {
+  std::vector<Finding> findings;
+  std::vector<IndexError> indexErrors;
+  uint64_t threadInstructions = 0;
+  bool ok() const { return findings.empty(); }
+};
+
+/// A loaded kernel. Must not outlive its device.
+class LoadedKernel {
+public:
+  virtual ~LoadedKernel() = default;
+};
+
+struct DeviceInfo {
+  std::string name;
+  /// The newest target it loads, `sm_90a`; empty when any.
+  std::string target;
+  std::string driver;
+  /// Free-form facts for a report (clocks, memory).
+  std::map<std::string, std::string> facts;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// `cuda`, `emulator` or `tile`.
+  virtual std::string_view kind() const = 0;
+  virtual DeviceInfo info() const = 0;
+
+  /// Whether kernels for \p target (`sm_80`, `sm_90a`) run here.
+  virtual bool supports(std::string_view target) const = 0;
+
+  /// Allocates \p bytes (256-byte aligned), uninitialised to the checker.
+  /// \p name appears in findings. 0 bytes give a valid, empty allocation.
+  virtual Result<uint64_t> allocate(uint64_t bytes, std::string_view name) = 0;
+  virtual Result<void> release(uint64_t address) = 0;
+  /// Copies to and from device memory; both ranges must lie inside one
+  /// allocation. Writing marks the bytes as initialised.
+  virtual Result<void> write(uint64_t address, const void *source,
+                             uint64_t bytes) = 0;
+  virtual Result<void> read(uint64_t address, void *target, uint64_t bytes) = 0;
+  /// Repeats one byte. \p initialised false leaves the bytes "never written"
+  /// to the checker (poison under a kernel's output).
+  virtual Result<void> fill(uint64_t address, uint8_t byte, uint64_t bytes,
+                            bool initialised) = 0;
+
+  /// Parses or JIT-compiles \p kernel. Fails with the PTX line or the driver's
+  /// call and code.
+  virtual Result<std::shared_ptr<LoadedKernel>> load(const Kernel &kernel) = 0;
+
+  /// Runs to completion and reports. Operands are in the order of the record.
+  /// An Error means that the launch was refused (preconditions, limits) or
+  /// failed (driver); a Finding, that the kernel did something wrong.
+  virtual Result<LaunchReport> launch(LoadedKernel &kernel,
+                                      const std::vector<Operand> &operands,
+                                      const LaunchOptions &options) = 0;
+};
+
+/// The emulator; always available.
+std::unique_ptr<Device> makeEmulator();
+/// The CUDA device, or why there is none (no libcuda, no GPU, driver too old).
+Result<std::unique_ptr<Device>> makeCudaDevice(int ordinal = 0);
+
+} // namespace tandem
+
+#endif // TANDEM_CODEGEN_DEVICE_DEVICE_H
