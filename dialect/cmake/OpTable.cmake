@@ -1,0 +1,39 @@
+# Derives the op table from the ODS file, so that ODS is the only list of ops.
+#
+# Sets TANDEM_OPS to the mnemonics of defined ops, writes
+# refops/core/{Opcodes,OpTable}.inc to the build tree, and stops the configure
+# step with a sentence when an op lacks its reference, lowering or lit test.
+function(tandem_derive_op_table td)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(script ${PROJECT_SOURCE_DIR}/dialect/cmake/op_table.py)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY
+               CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${td} ${script}
+               ${PROJECT_SOURCE_DIR}/dialect/insn/InsnBase.td)
+  execute_process(
+    COMMAND ${LLVM_TOOLS_BINARY_DIR}/llvm-tblgen --dump-json
+            ${PROJECT_SOURCE_DIR}/${td} -I ${PROJECT_SOURCE_DIR}
+            -I ${TANDEM_MLIR_INCLUDE_DIR}
+    COMMAND ${Python3_EXECUTABLE} ${script} ${PROJECT_BINARY_DIR}/refops/core
+    OUTPUT_VARIABLE lines RESULTS_VARIABLE codes ERROR_VARIABLE errors
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT codes STREQUAL "0;0")
+    message(FATAL_ERROR "${td}: the op table cannot be derived:\n${errors}")
+  endif()
+  string(REPLACE ";" "|" lines "${lines}")
+  string(REPLACE "\n" ";" lines "${lines}")
+  foreach(line ${lines})
+    string(REGEX REPLACE "\\|.*" "" op ${line})
+    foreach(part "refops/ops/${op}.cpp:a reference with known answers"
+                 "codegen/ops/${op}.cpp:a lowering"
+                 "tests/lit/ops/${op}.mlir:a lit test")
+      string(REGEX REPLACE ":.*" "" file ${part})
+      string(REGEX REPLACE ".*:" "" what ${part})
+      if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
+        message(SEND_ERROR "${td} defines insn.${op}, but ${file} does not "
+                "exist: write ${what}; see HACKING.md, \"Adding an op\"")
+      endif()
+    endforeach()
+    list(APPEND ops ${op})
+  endforeach()
+  set(TANDEM_OPS ${ops} PARENT_SCOPE)
+endfunction()

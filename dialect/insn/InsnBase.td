@@ -1,0 +1,106 @@
+//===- InsnBase.td - Vocabulary and op base of insn ------------*- tablegen -*-===//
+//
+// The opcode enumeration is the vocabulary of the instruction set: recipes,
+// plans and caches store its values. An op definition binds one case to a
+// signature, parameters and a description; everything else about the op (C++
+// table, recipe checks, verifier, generators, Python wrappers, manual) is
+// derived from that record by dialect/cmake/op_table.py.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_DIALECT_INSN_INSNBASE_TD
+#define TANDEM_DIALECT_INSN_INSNBASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Insn_Dialect : Dialect {
+  let name = "insn";
+  let cppNamespace = "::tandem::insn";
+  let summary = "instruction set for LLM inference";
+  let description = [{
+    Each operation computes one instruction on tensors, with the meaning that
+    its description states: operands are widened to f32, reductions accumulate
+    in f32, and the result is rounded once to its element type.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Insn_Case<string name, int value> : I32EnumAttrCase<name, value>;
+
+def Insn_NOP : Insn_Case<"NOP", 0>;
+def Insn_COPY : Insn_Case<"COPY", 1>;
+def Insn_EMBED : Insn_Case<"EMBED", 2>;
+def Insn_RMSNORM : Insn_Case<"RMSNORM", 3>;
+def Insn_LAYERNORM : Insn_Case<"LAYERNORM", 4>;
+def Insn_GEMV_TILE : Insn_Case<"GEMV_TILE", 5>;
+def Insn_GEMM_TILE : Insn_Case<"GEMM_TILE", 6>;
+def Insn_ATTENTION_TILE : Insn_Case<"ATTENTION_TILE", 7>;
+def Insn_ATTENTION_COMBINE : Insn_Case<"ATTENTION_COMBINE", 8>;
+def Insn_ROPE : Insn_Case<"ROPE", 9>;
+def Insn_SILU_MUL : Insn_Case<"SILU_MUL", 10>;
+def Insn_GELU : Insn_Case<"GELU", 11>;
+def Insn_ADD : Insn_Case<"ADD", 12>;
+def Insn_MUL : Insn_Case<"MUL", 13>;
+def Insn_DEQUANT : Insn_Case<"DEQUANT", 14>;
+def Insn_SOFTMAX : Insn_Case<"SOFTMAX", 15>;
+def Insn_KV_APPEND : Insn_Case<"KV_APPEND", 16>;
+def Insn_SAMPLE_ARGMAX : Insn_Case<"SAMPLE_ARGMAX", 17>;
+def Insn_ALLREDUCE_SHARD : Insn_Case<"ALLREDUCE_SHARD", 18>;
+def Insn_FUSED : Insn_Case<"FUSED", 19>;
+def Insn_GDN_STEP : Insn_Case<"GDN_STEP", 20>;
+def Insn_ATTN_STEP : Insn_Case<"ATTN_STEP", 21>;
+def Insn_LM_HEAD : Insn_Case<"LM_HEAD", 22>;
+
+def Insn_Opcode : I32EnumAttr<"InsnOpcode", "the instruction set", [
+    Insn_NOP, Insn_COPY, Insn_EMBED, Insn_RMSNORM, Insn_LAYERNORM,
+    Insn_GEMV_TILE, Insn_GEMM_TILE, Insn_ATTENTION_TILE,
+    Insn_ATTENTION_COMBINE, Insn_ROPE, Insn_SILU_MUL, Insn_GELU, Insn_ADD,
+    Insn_MUL, Insn_DEQUANT, Insn_SOFTMAX, Insn_KV_APPEND, Insn_SAMPLE_ARGMAX,
+    Insn_ALLREDUCE_SHARD, Insn_FUSED, Insn_GDN_STEP, Insn_ATTN_STEP,
+    Insn_LM_HEAD]> {
+  let cppNamespace = "::tandem::insn";
+  let genSpecializedAttr = 0;
+}
+
+/// A parameter of an op. `paramType` is bool, int, float or string; `range` is
+/// a condition on `value`, or the choices of a string separated by `|`.
+class Insn_Param<string name_, string paramType_, string default_,
+                 string range_, string doc_> {
+  string paramName = name_;
+  string paramType = paramType_;
+  string paramDefault = default_;
+  string paramRange = range_;
+  string paramDoc = doc_;
+}
+
+/// Numbers and token ids that the instruction set computes with.
+def Insn_Tensor : RankedTensorOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I64,
+                                  I8, UI8]>;
+
+/// Base of every instruction. The mnemonic is the opcode in lower case.
+/// Operands and results follow `signature` (refops/core/Signature.h), which
+/// verifiers and shape inference read; parameters are attributes of the same
+/// names. `since` is the first release that accepts the op.
+class Insn_Op<Insn_Case case, string mnemonic, string since_, string sig,
+              list<Insn_Param> params_ = [], list<Trait> traits = []>
+    : Op<Insn_Dialect, mnemonic, traits> {
+  string opcodeName = case.symbol;
+  string since = since_;
+  string signature = sig;
+  list<Insn_Param> params = params_;
+
+  let arguments = (ins Variadic<Insn_Tensor>:$operands_);
+  let results = (outs Variadic<Insn_Tensor>:$results_);
+  let assemblyFormat =
+      "$operands_ attr-dict `:` functional-type($operands_, $results_)";
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() {
+      return ::tandem::insn::verifyBySignature(getOperation());
+    }
+  }];
+}
+
+#endif // TANDEM_DIALECT_INSN_INSNBASE_TD

@@ -1,0 +1,223 @@
+//===- TileOps.td - Ops of the tile dialect --------------------*- tablegen -*-===//
+#ifndef TANDEM_DIALECT_TILE_TILEOPS_TD
+#define TANDEM_DIALECT_TILE_TILEOPS_TD
+
+include "dialect/tile/TileBase.td"
+include "mlir/Dialect/LLVMIR/LLVMTypes.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_Pointer : LLVM_PointerInAddressSpace<1>;
+/// A tile: rank 2, static shape, with a #tile.layout encoding.
+def Tile_Tensor : 2DTensorOf<[AnyType]>;
+def Tile_RowOffsets : RankedTensorOf<[I64]>; // Rx1, elements
+def Tile_RowMask : RankedTensorOf<[I1]>;     // Rx1
+def Tile_FloatTensor : RankedTensorOf<[F32]>;
+
+def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
+  let summary = "index of this CTA along a grid axis";
+  let arguments = (ins ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<2>]>:$axis);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+
+def Tile_RangeOp : Tile_Op<"range", [Pure]> {
+  let summary = "row or column numbers of a tile";
+  let description = [{
+    Element (i, j) of the result is `start` + i for a `Rx1` tile and
+    `start` + j for a `1xC` tile. The element type is i32 or i64.
+  }];
+  let arguments = (ins I64:$start);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$start attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+  let summary = "one scalar in every element";
+  let arguments = (ins AnyType:$scalar);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$scalar attr-dict `:` type($scalar) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+  let summary = "read a tile of global memory";
+  let description = [{
+    Element (i, j) comes from `base` + rows[i] + (start + j) * stride, counted in
+    elements, when mask[i] is true and start + j < end; otherwise it is `pad`
+    and memory is not touched. Without `rows` and `mask` all offsets are 0 and
+    all rows exist. `stride` defaults to 1. `rows` and `mask` are `Rx1` tiles
+    whose layout is the result's with the column bases dropped.
+
+    `vector` = v promises that base, every rows[i], start and end are multiples
+    of v elements, that v elements are naturally aligned and stride is 1: then v
+    neighbouring columns are read by one access. The launch record's
+    preconditions establish it.
+  }];
+  let arguments = (ins Tile_Pointer:$base, Optional<Tile_RowOffsets>:$rows,
+                       Optional<Tile_RowMask>:$mask, I64:$start, I64:$end,
+                       Optional<I64>:$stride, TypedAttrInterface:$pad,
+                       DefaultValuedAttr<I32Attr, "1">:$vector);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $base (`rows` `(` $rows^ `:` type($rows) `)`)?
+    (`mask` `(` $mask^ `:` type($mask) `)`)?
+    `cols` `(` $start `,` $end (`,` $stride^)? `)` `pad` `(` $pad `)`
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "write a tile to global memory";
+  let description = [{
+    The mirror image of load: element (i, j) goes to
+    `base` + rows[i] + (start + j) * stride when mask[i] is true and
+    start + j < end, and nowhere otherwise. A replicated element is stored by
+    one thread only.
+  }];
+  let arguments = (ins Tile_Tensor:$value, Tile_Pointer:$base,
+                       Optional<Tile_RowOffsets>:$rows,
+                       Optional<Tile_RowMask>:$mask, I64:$start, I64:$end,
+                       Optional<I64>:$stride,
+                       DefaultValuedAttr<I32Attr, "1">:$vector);
+  let assemblyFormat = [{
+    $value `,` $base (`rows` `(` $rows^ `:` type($rows) `)`)?
+    (`mask` `(` $mask^ `:` type($mask) `)`)?
+    `cols` `(` $start `,` $end (`,` $stride^)? `)` attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_MaskOp : Tile_Op<"mask", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "replace the columns beyond the end";
+  let description = [{
+    Element (i, j) of the result is value[i, j] when start + j < end and `fill`
+    otherwise: the identity of the reduction that follows.
+  }];
+  let arguments = (ins Tile_Tensor:$value, I64:$start, I64:$end,
+                       TypedAttrInterface:$fill);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$value `cols` `(` $start `,` $end `)` `fill` `(` $fill `)` attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Tile_ReduceSum : I32EnumAttrCase<"Sum", 0, "sum">;
+def Tile_ReduceMax : I32EnumAttrCase<"Max", 1, "max">;
+def Tile_ReduceMaxU : I32EnumAttrCase<"MaxU", 2, "maxu">;
+def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "how two elements combine",
+                                  [Tile_ReduceSum, Tile_ReduceMax, Tile_ReduceMaxU]> {
+  let cppNamespace = "::tandem::tile";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "combine the columns of each row";
+  let description = [{
+    `sum` adds f32, `max` is the IEEE 754-2019 maximum (NaN wins) of f32, `maxu`
+    the unsigned maximum of integers. The order is fixed by the layout: first a
+    balanced tree over the registers of a thread (neighbouring register bits
+    first), then butterflies over lanes from the lowest column bit up, then
+    warps in order of their index through shared memory. The result is `Rx1`
+    with the column bases dropped; every thread that holds the row has it.
+  }];
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tensor:$value);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "repeat a column, a row or one element";
+  let description = [{
+    `Rx1` or `1xC` or `1x1` to `RxC`. The operand's layout is the result's with
+    the bases of the broadcast dims dropped, so that no data moves.
+  }];
+  let arguments = (ins Tile_Tensor:$value);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "swap rows and columns; no data moves";
+  let arguments = (ins Tile_Tensor:$value);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "move elements to the threads that another layout names";
+  let description = [{
+    Registers are renamed where that is enough, otherwise elements go through
+    shared memory, in a padded row-major image.
+  }];
+  let arguments = (ins Tile_Tensor:$value);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "multiply two tiles and accumulate in f32";
+  let description = [{
+        result[m, n] = acc[m, n] + sum_k a[m, k] * b[n, k]
+
+    Both operands are K-major. f16 and bf16 operands in the operand layouts of
+    mma.m16n8k16 use the tensor core, one instruction for each 16 of k in
+    ascending order. f32 operands use one fma for each k in ascending order;
+    then `a` has the accumulator's layout with the column bases replaced by
+    registers over k, and `b` likewise with the row bases.
+  }];
+  let arguments = (ins Tile_Tensor:$a, Tile_Tensor:$b, Tile_Tensor:$acc);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($acc)";
+  let hasVerifier = 1;
+}
+
+def Tile_ApproxEx2 : I32EnumAttrCase<"Ex2", 0, "ex2">;
+def Tile_ApproxLg2 : I32EnumAttrCase<"Lg2", 1, "lg2">;
+def Tile_ApproxRcp : I32EnumAttrCase<"Rcp", 2, "rcp">;
+def Tile_ApproxRsqrt : I32EnumAttrCase<"Rsqrt", 3, "rsqrt">;
+def Tile_ApproxTanh : I32EnumAttrCase<"Tanh", 4, "tanh">;
+def Tile_ApproxKind : I32EnumAttr<"ApproxKind", "an approximate instruction",
+                                  [Tile_ApproxEx2, Tile_ApproxLg2, Tile_ApproxRcp,
+                                   Tile_ApproxRsqrt, Tile_ApproxTanh]> {
+  let cppNamespace = "::tandem::tile";
+}
+
+def Tile_ApproxOp : Tile_Op<"approx", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "one approximate hardware instruction on each f32 element";
+  let description = [{
+    Exactly one PTX instruction without flushing of subnormals (ex2.approx.f32,
+    lg2.approx.f32, rcp.rn excepted: `rcp` is rcp.approx.f32, rsqrt.approx.f32,
+    tanh.approx.f32). Its error is in refops/Numerics.h; the kernel's contract
+    names it.
+  }];
+  let arguments = (ins Tile_ApproxKind:$kind, Tile_FloatTensor:$value);
+  let results = (outs Tile_FloatTensor:$result);
+  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+}
+
+def Tile_SqrtOp : Tile_Op<"sqrt", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "correctly rounded square root (sqrt.rn.f32)";
+  let arguments = (ins Tile_FloatTensor:$value);
+  let results = (outs Tile_FloatTensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Tile_ReportErrorOp : Tile_Op<"report_error", [MemoryEffects<[MemWrite]>]> {
+  let summary = "report rows whose index is out of range";
+  let description = [{
+    For each row i with bad[i], the error slot becomes the minimum of itself and
+    step * 2^48 + rowIndex[i], so that the first step and row win whatever the
+    order of threads.
+  }];
+  let arguments = (ins Tile_Pointer:$slot, Tile_RowMask:$bad,
+                       Tile_RowOffsets:$rowIndex, I32Attr:$step);
+  let assemblyFormat = "$slot `,` $bad `,` $rowIndex `step` $step attr-dict `:` type($bad) `,` type($rowIndex)";
+}
+
+#endif // TANDEM_DIALECT_TILE_TILEOPS_TD
