@@ -1,5 +1,4 @@
-//===- Evaluate.h - What a recipe should give, and how wrong it may be -*- C++
-//-*-===//
+//===- Evaluate.h - What a recipe should give, and how wrong ----*- C++ -*-===//
 //
 // The references' public face. They see no MLIR and no generated code.
 //
