@@ -5,6 +5,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/TensorEncoding.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -20,9 +21,12 @@ def Tile_Dialect : Dialect {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect"];
   let useDefaultAttributePrinterParser = 1;
+  // tile.warps on a function: every tile in it belongs to that many warps.
+  let hasOperationAttrVerify = 1;
 }
 
-def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
+def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "layout";
   let summary = "which thread holds which element of a tile";
   let description = [{
@@ -33,8 +37,9 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
     r times along rows and c times along columns: the register index counts the
     linear part's registers fastest, then columns of repetitions, then rows, so
     that tiles need not be powers of two. A [0, 0] lane or warp basis means that
-    the element is replicated. Bases are multiplied into the linear part's
-    shape; the tile's shape is that shape times `repeat`.
+    the element is replicated. The bases span the linear part; the tile's shape
+    is the linear part's times `repeat` and must be the tensor's. `repeat` may be
+    left out when it is [1, 1].
 
     ```mlir
     // 4 warps side by side, each lane 8 neighbouring columns, 2 such blocks
@@ -44,8 +49,10 @@ def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
     ```
   }];
   let parameters = (ins
-      "::tandem::tile::LinearLayout":$value);
+      AttrParameter<"::tandem::tile::LinearLayout", "the layout",
+                    "const ::tandem::tile::LinearLayout &">:$value);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 class Tile_Op<string mnemonic, list<Trait> traits = []>

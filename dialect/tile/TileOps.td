@@ -9,11 +9,17 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_Pointer : LLVM_PointerInAddressSpace<1>;
+
+def Tile_IsTile : CPred<"::tandem::tile::isTile($_self)">;
 /// A tile: rank 2, static shape, with a #tile.layout encoding.
-def Tile_Tensor : 2DTensorOf<[AnyType]>;
-def Tile_RowOffsets : RankedTensorOf<[I64]>; // Rx1, elements
-def Tile_RowMask : RankedTensorOf<[I1]>;     // Rx1
-def Tile_FloatTensor : RankedTensorOf<[F32]>;
+class Tile_TensorOf<list<Type> elements, string what>
+    : Type<And<[RankedTensorOf<elements>.predicate, Tile_IsTile]>,
+           what # " tile (a rank-2 static tensor with a #tile.layout)",
+           "::mlir::RankedTensorType">;
+def Tile_Tensor : Tile_TensorOf<[AnyType], "a">;
+def Tile_RowOffsets : Tile_TensorOf<[I64], "an i64">; // Rx1, elements
+def Tile_RowMask : Tile_TensorOf<[I1], "an i1">;      // Rx1
+def Tile_FloatTensor : Tile_TensorOf<[F32], "an f32">;
 
 def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
   let summary = "index of this CTA along a grid axis";
@@ -116,11 +122,14 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "combine the columns of each row";
   let description = [{
     `sum` adds f32, `max` is the IEEE 754-2019 maximum (NaN wins) of f32, `maxu`
-    the unsigned maximum of integers. The order is fixed by the layout: first a
-    balanced tree over the registers of a thread (neighbouring register bits
-    first), then butterflies over lanes from the lowest column bit up, then
-    warps in order of their index through shared memory. The result is `Rx1`
-    with the column bases dropped; every thread that holds the row has it.
+    the unsigned maximum of i32 or i64. The order is fixed by the layout: first
+    the registers of a thread, in ascending order of their index, in a balanced
+    tree: each round combines neighbours (0 with 1, 2 with 3, ...) and passes an
+    odd last one on. Then butterflies over the lane bits that have a column
+    basis, in ascending order of that basis: x[lane] + x[lane ^ bit]. Then the
+    warps that share the row, one after the other in ascending order of their
+    index: ((w0 + w1) + w2) + w3. The result is `Rx1` with the column bases
+    dropped; every thread that holds the row has it.
   }];
   let arguments = (ins Tile_ReduceKind:$kind, Tile_Tensor:$value);
   let results = (outs Tile_Tensor:$result);
@@ -165,11 +174,12 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let description = [{
         result[m, n] = acc[m, n] + sum_k a[m, k] * b[n, k]
 
-    Both operands are K-major. f16 and bf16 operands in the operand layouts of
-    mma.m16n8k16 use the tensor core, one instruction for each 16 of k in
-    ascending order. f32 operands use one fma for each k in ascending order;
-    then `a` has the accumulator's layout with the column bases replaced by
-    registers over k, and `b` likewise with the row bases.
+    Both operands are K-major: `a` is MxK, `b` is NxK. f16 and bf16 operands
+    use the tensor core, one mma.m16n8k16 for each 16 of k in ascending order;
+    the layouts are LinearLayout::mmaAccumulator, mmaOperandA and mmaOperandB.
+    f32 operands use one fma for each k in ascending order; then `a` has the
+    accumulator's layout with the column bases replaced by registers over k, and
+    `b` likewise with the row bases (fmaOperandA, fmaOperandB).
   }];
   let arguments = (ins Tile_Tensor:$a, Tile_Tensor:$b, Tile_Tensor:$acc);
   let results = (outs Tile_Tensor:$result);
@@ -191,9 +201,8 @@ def Tile_ApproxKind : I32EnumAttr<"ApproxKind", "an approximate instruction",
 def Tile_ApproxOp : Tile_Op<"approx", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "one approximate hardware instruction on each f32 element";
   let description = [{
-    Exactly one PTX instruction without flushing of subnormals (ex2.approx.f32,
-    lg2.approx.f32, rcp.rn excepted: `rcp` is rcp.approx.f32, rsqrt.approx.f32,
-    tanh.approx.f32). Its error is in refops/Numerics.h; the kernel's contract
+    Exactly one PTX instruction without flushing of subnormals: ex2.approx.f32,
+    lg2.approx.f32, rcp.approx.f32, rsqrt.approx.f32 or tanh.approx.f32. Its error is in refops/Numerics.h; the kernel's contract
     names it.
   }];
   let arguments = (ins Tile_ApproxKind:$kind, Tile_FloatTensor:$value);
@@ -218,6 +227,7 @@ def Tile_ReportErrorOp : Tile_Op<"report_error", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins Tile_Pointer:$slot, Tile_RowMask:$bad,
                        Tile_RowOffsets:$rowIndex, I32Attr:$step);
   let assemblyFormat = "$slot `,` $bad `,` $rowIndex `step` $step attr-dict `:` type($bad) `,` type($rowIndex)";
+  let hasVerifier = 1;
 }
 
 #endif // TANDEM_DIALECT_TILE_TILEOPS_TD

@@ -1,0 +1,43 @@
+//===- TileDialect.h - The tile dialect and its ops -------------*- C++ -*-===//
+#ifndef TANDEM_DIALECT_TILE_TILEDIALECT_H
+#define TANDEM_DIALECT_TILE_TILEDIALECT_H
+
+#include "dialect/tile/LinearLayout.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tandem::tile {
+llvm::hash_code hash_value(const LinearLayout &layout);
+} // namespace tandem::tile
+
+#include "dialect/tile/TileDialect.h.inc"
+#include "dialect/tile/TileEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/tile/TileAttrs.h.inc"
+
+namespace tandem::tile {
+
+/// Attribute of a kernel function: the warps of its CTA.
+inline constexpr llvm::StringLiteral warpsAttrName = "tile.warps";
+
+/// Whether \p type is a static rank-2 tensor with a #tile.layout.
+bool isTile(mlir::Type type);
+/// The layout of a tile type; asserts that it is one.
+const LinearLayout &layoutOf(mlir::Type type);
+/// A tile of \p element elements whose shape is the layout's.
+mlir::RankedTensorType tileType(mlir::Type element, const LinearLayout &layout);
+
+} // namespace tandem::tile
+
+#define GET_OP_CLASSES
+#include "dialect/tile/TileOps.h.inc"
+
+#endif // TANDEM_DIALECT_TILE_TILEDIALECT_H
