@@ -46,7 +46,7 @@ public:
 
 private:
   Error failure() const {
-    return Error("expression " + quoted(text) + ": column " +
+    return Error("expression " + quote(text) + ": column " +
                  std::to_string(errorAt + 1) + ": " + message);
   }
 
@@ -262,7 +262,7 @@ private:
         std::find_if(functions.begin(), functions.end(),
                      [&](const Function &f) { return f.name == name; });
     if (function == functions.end())
-      return failAt(start, "no function is named " + quoted(name));
+      return failAt(start, "no function is named " + quote(name));
     for (int i = 0; i < function->arity; ++i)
       if ((i > 0 && !expectToken(",")) || !parseOr())
         return false;
@@ -460,7 +460,7 @@ Result<int64_t> IntExpr::evaluate(const std::vector<int64_t> &values) const {
                     : first == Trouble::Overflow
                         ? "the result does not fit 64 bits"
                         : "log2 of no power of two, or align to a negative";
-  return Error("expression " + quoted(source) + ": " + why);
+  return Error("expression " + quote(source) + ": " + why);
 }
 
 Result<int64_t> IntExpr::evaluate(

@@ -60,7 +60,7 @@ std::string tandem::didYouMean(std::string_view word,
   return "; did you mean '" + std::string(nearest) + "'?";
 }
 
-std::string tandem::quoted(std::string_view text) {
+std::string tandem::quote(std::string_view text) {
   constexpr size_t longest = 60;
   std::string result = "'";
   for (char c : text.substr(0, longest)) {

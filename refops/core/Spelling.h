@@ -21,7 +21,7 @@ std::string didYouMean(std::string_view word,
 
 /// The user's own text in quotes: control characters escaped, and cut after 60
 /// bytes, so that one message stays one readable line.
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 
 } // namespace tandem
 
