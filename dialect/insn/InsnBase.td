@@ -13,6 +13,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Insn_Dialect : Dialect {
@@ -25,6 +26,26 @@ def Insn_Dialect : Dialect {
     in f32, and the result is rounded once to its element type.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = "void registerAttributes();";
+}
+
+/// Names of the dims of a tensor with `?` in its shape.
+def Insn_DimsAttr : AttrDef<Insn_Dialect, "Dims",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "dims";
+  let summary = "sizes and symbols of a tensor's dims";
+  let description = [{
+    A recipe's dims are numbers or symbols that a call binds; MLIR's `?` has no
+    name. This tensor encoding repeats the shape with the names:
+
+    ```mlir
+    tensor<?x64xf32, #insn.dims<"M", 64>>
+    ```
+
+    It is there when, and only when, a dim is `?`.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::Attribute">:$dims);
+  let hasCustomAssemblyFormat = 1;
 }
 
 class Insn_Case<string name, int value> : I32EnumAttrCase<name, value>;

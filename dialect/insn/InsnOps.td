@@ -3,6 +3,7 @@
 #define TANDEM_DIALECT_INSN_INSNOPS_TD
 
 include "dialect/insn/InsnBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
 
 def Insn_NopOp : Insn_Op<Insn_NOP, "nop", "0.1", "->"> {
   let summary = "nothing";
@@ -196,6 +197,45 @@ def Insn_GemvTileOp
   let description = [{
     As gemm_tile, for few rows. M, K or N = 0 is refused.
   }];
+}
+
+def Insn_FusedOp
+    : Insn_Op<Insn_FUSED, "fused", "0.1", "->", [],
+              [IsolatedFromAbove, SingleBlock]> {
+  let summary = "a recipe: steps in order";
+  let description = [{
+    The region holds the recipe's steps in order. Block arguments are the
+    inputs, the yielded values are the outputs, and every other value is a typed
+    scratch slot: it is rounded to its element type exactly where the separate
+    steps would round.
+
+    A step that writes a final output cannot be read again (the JSON form has no
+    such reference): copy the value.
+
+    ```mlir
+    insn.fused "norm" inputs ["x", "w"] outputs ["y"] {
+    ^bb0(%x: tensor<?x64xbf16, #insn.dims<"M", 64>>, %w: tensor<64xbf16>):
+      %y = insn.rmsnorm %x, %w {eps = 1.0e-05 : f64} : (...) -> ...
+      insn.yield %y : ...
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$recipe, StrArrayAttr:$inputs,
+                       StrArrayAttr:$outputs,
+                       OptionalAttr<StrArrayAttr>:$states);
+  let results = (outs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $recipe `inputs` $inputs `outputs` $outputs (`states` $states^)?
+    attr-dict-with-keyword $body
+  }];
+  let extraClassDefinition = "";
+}
+
+def Insn_YieldOp : Op<Insn_Dialect, "yield", [HasParent<"FusedOp">, Terminator]> {
+  let summary = "the outputs of a recipe";
+  let arguments = (ins Variadic<Insn_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
 #endif // TANDEM_DIALECT_INSN_INSNOPS_TD
