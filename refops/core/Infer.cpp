@@ -278,6 +278,11 @@ private:
   }
 
   void checkWindow() {
+    // Then n_off + N_tile fits 64 bits.
+    for (const char *name : {"n_off", "N_tile"})
+      if (params.getInt(name, 0) > maxDim)
+        fail("param '" + std::string(name) + "': expected at most 2^62, got " +
+             std::to_string(params.getInt(name, 0)));
     const Dim *n = boundDim("N");
     if (!n || n->isSymbol())
       return;
