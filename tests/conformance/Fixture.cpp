@@ -11,6 +11,7 @@ using namespace tandem::conformance;
 
 std::string conformance::deviceName = "emulator";
 std::string conformance::inputFolder;
+std::string conformance::programPath;
 
 std::unique_ptr<Device> conformance::open() {
   return get(openDevice(deviceName));

@@ -14,6 +14,8 @@ namespace tandem::conformance {
 extern std::string deviceName;
 /// Where the PTX of the tests is; set by main.
 extern std::string inputFolder;
+/// This program; set by main.
+extern std::string programPath;
 
 /// Opens the device anew: a test that makes a GPU fault spoils no other.
 std::unique_ptr<Device> open();

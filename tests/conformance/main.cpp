@@ -16,6 +16,7 @@
 using namespace tandem;
 
 int main(int argc, char **argv) {
+  conformance::programPath = argv[0];
   conformance::inputFolder = TANDEM_TEST_INPUTS;
   std::vector<char *> rest;
   for (int i = 0; i < argc; ++i) {

@@ -26,11 +26,13 @@ const char *tandem::cuda::faultKind(CUresult code) {
   }
 }
 
+std::atomic<bool> tandem::cuda::processIsLost = false;
+
 CudaDevice::~CudaDevice() {
   if (!context)
     return;
   driver.ctxSetCurrent(context);
-  if (!lost) {
+  if (!processIsLost) {
     for (const auto &[address, allocation] : allocations)
       driver.memFree(address);
     if (errorSlot)
@@ -39,9 +41,6 @@ CudaDevice::~CudaDevice() {
       driver.memFree(workspace);
     if (stream)
       driver.streamDestroy(stream);
-  } else {
-    // Only a reset gives the next device of this process a working context.
-    driver.primaryCtxReset(device);
   }
   driver.primaryCtxRelease(device);
 }
@@ -220,6 +219,9 @@ Result<std::unique_ptr<Device>> tandem::makeCudaDevice(int ordinal) {
   if (!opened)
     return opened.error();
   const Driver &table = *opened;
+  if (processIsLost)
+    return Error("cuda: a kernel of this process faulted, and the driver gives "
+                 "it no other context: start a new process");
   int count = 0;
   if (CUresult code = table.deviceGetCount(&count))
     return table.describe("cuDeviceGetCount", code);

@@ -2,8 +2,10 @@
 //
 // One primary context and one stream a device; every call synchronises, so that
 // an error belongs to the call that caused it. A kernel that faults takes the
-// context with it: the launch reports a finding, everything after it fails with
-// the same code until the device is opened again.
+// whole process's use of CUDA with it (seen on driver 580: not even a reset of
+// the primary context brings it back): the launch reports a finding, and
+// everything after it fails. Whoever runs kernels that may fault does so in a
+// process of its own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_CODEGEN_DEVICE_CUDA_CUDADEVICE_H
@@ -13,6 +15,7 @@
 #include "codegen/device/Limits.h"
 #include "codegen/device/cuda/Driver.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace tandem::cuda {
@@ -20,6 +23,9 @@ namespace tandem::cuda {
 /// What a fault code says about the kernel, in the words of Finding::kind; null
 /// if it is not the kernel's fault.
 const char *faultKind(CUresult code);
+
+/// Set once a kernel of this process has faulted.
+extern std::atomic<bool> processIsLost;
 
 class CudaKernel final : public LoadedKernel {
 public:
@@ -76,7 +82,7 @@ private:
     if (code == success)
       return {};
     if (faultKind(code))
-      lost = true;
+      processIsLost = true;
     return driver.describe(call, code);
   }
   Result<void> makeCurrent() {
@@ -87,6 +93,9 @@ private:
                           uint64_t bytes) const;
   Result<void> growWorkspace(uint64_t bytes);
   Result<void> setAttributes(const CudaKernel &kernel);
+  /// Fails when the record's arguments are not the kernel's parameters: the
+  /// driver would read past a buffer that is too short.
+  Result<void> checkParameters(const CudaKernel &kernel) const;
   /// The parameter buffer: each value at its natural alignment.
   std::vector<std::byte> packArguments(const LaunchRecord &record,
                                        const BoundLaunch &bound) const;
@@ -110,8 +119,6 @@ private:
   CUdeviceptr errorSlot = 0;
   CUdeviceptr workspace = 0;
   uint64_t workspaceBytes = 0;
-  /// A kernel faulted: the context is of no more use.
-  bool lost = false;
 };
 
 } // namespace tandem::cuda

@@ -35,9 +35,36 @@ Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const Kernel &kernel) {
                                               entry.c_str()));
       !r)
     return r.error();
+  if (auto r = checkParameters(*loaded); !r)
+    return r.error();
   if (auto r = setAttributes(*loaded); !r)
     return r.error();
   return std::shared_ptr<LoadedKernel>(loaded);
+}
+
+/// Bytes of a parameter, which is also its alignment.
+static size_t sizeOf(const KernelArg &arg) {
+  return arg.kind == KernelArg::Kind::I32 ? 4 : 8;
+}
+
+Result<void> CudaDevice::checkParameters(const CudaKernel &kernel) const {
+  if (!driver.funcGetParamInfo)
+    return {};
+  const LaunchRecord &record = kernel.record;
+  size_t count = 0, offset = 0, bytes = 0;
+  for (; driver.funcGetParamInfo(kernel.function, count, &offset, &bytes) ==
+         success;
+       ++count)
+    if (count < record.args.size() && bytes != sizeOf(record.args[count]))
+      return Error(record.kernel + ": parameter " + std::to_string(count) +
+                   " has " + std::to_string(bytes) +
+                   " bytes, the launch record gives " +
+                   std::to_string(sizeOf(record.args[count])));
+  if (count != record.args.size())
+    return Error(record.kernel + ": the kernel has " + std::to_string(count) +
+                 " parameters, the launch record gives " +
+                 std::to_string(record.args.size()));
+  return {};
 }
 
 Result<void> CudaDevice::setAttributes(const CudaKernel &kernel) {
@@ -91,7 +118,7 @@ CudaDevice::packArguments(const LaunchRecord &record,
       value = errorSlot;
     if (record.args[i].kind == KernelArg::Kind::Workspace)
       value = workspace;
-    size_t size = record.args[i].kind == KernelArg::Kind::I32 ? 4 : 8;
+    size_t size = sizeOf(record.args[i]);
     size_t offset = (packed.size() + size - 1) / size * size;
     packed.resize(offset + size);
     std::memcpy(packed.data() + offset, &value, size);
@@ -127,7 +154,7 @@ Result<void> CudaDevice::launchAndWait(const CudaKernel &kernel,
     return r;
   fault = driver.streamSynchronize(stream);
   if (fault != success && faultKind(fault)) {
-    lost = true;
+    processIsLost = true;
     return {};
   }
   return check("cuStreamSynchronize(" + record.kernel + ")", fault);
@@ -177,7 +204,8 @@ Result<LaunchReport> CudaDevice::launch(LoadedKernel &loaded,
     finding.kernel = record.kernel;
     finding.message =
         driver.describe("cuStreamSynchronize(" + record.kernel + ")", fault)
-            .text();
+            .text() +
+        "; this process can no longer use the GPU";
     report.findings.push_back(std::move(finding));
     return report;
   }

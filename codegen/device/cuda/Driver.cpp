@@ -32,6 +32,9 @@ Result<Driver> openDriver() {
   };
 #define TANDEM_CUDA(member, symbol, parameters)                                \
   table.member = reinterpret_cast<decltype(table.member)>(find(symbol));
+#define TANDEM_CUDA_OPTIONAL(member, symbol, parameters)                       \
+  table.member =                                                               \
+      reinterpret_cast<decltype(table.member)>(dlsym(library, symbol));
 #include "codegen/device/cuda/Symbols.inc"
 #undef TANDEM_CUDA
 
