@@ -219,9 +219,10 @@ private:
   bool parseNamed() {
     const size_t start = at;
     const std::string_view name = scanName();
+    const size_t end = at;
     if (accept("("))
       return parseCall(name, start);
-    // A symbol has no spaces in it.
+    at = end; // a symbol has no spaces in it, or after it
     if (at < text.size() && text[at] == '.') {
       ++at;
       if (scanName().empty())

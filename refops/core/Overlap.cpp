@@ -20,9 +20,16 @@ using Wide = __int128;
 
 class BoundedEquation {
 public:
-  void addUnknown(int64_t coefficient, int64_t bound) {
-    if (coefficient > 0 && bound > 0)
-      terms.push_back({coefficient, bound, 0, 0});
+  void addUnknown(int64_t coefficient, Wide bound) {
+    if (coefficient <= 0 || bound <= 0)
+      return;
+    // Unknowns of one coefficient reach exactly what their sum reaches.
+    for (Term &term : terms)
+      if (term.coefficient == coefficient) {
+        term.bound += bound;
+        return;
+      }
+    terms.push_back({coefficient, bound, 0, 0});
   }
 
   Overlap hasSolution(Wide target) {
@@ -34,7 +41,7 @@ public:
     for (size_t i = terms.size(); i-- > 0;) {
       terms[i].reachAfter = reach;
       terms[i].divisorAfter = divisor;
-      reach += static_cast<Wide>(terms[i].coefficient) * terms[i].bound;
+      reach += terms[i].coefficient * terms[i].bound;
       divisor = std::gcd(divisor, terms[i].coefficient);
     }
     steps = 0;
@@ -46,7 +53,7 @@ public:
 private:
   struct Term {
     int64_t coefficient;
-    int64_t bound;
+    Wide bound;
     /// The most that the unknowns after this one can add, and the divisor of
     /// all that they can add.
     Wide reachAfter;
@@ -57,7 +64,7 @@ private:
     if (i == terms.size())
       return target == 0 ? Overlap::Yes : Overlap::No;
     const Term &term = terms[i];
-    Wide most = std::min<Wide>(term.bound, target / term.coefficient);
+    Wide most = std::min(term.bound, target / term.coefficient);
     Wide least = target - term.reachAfter;
     least = least <= 0 ? 0 : (least + term.coefficient - 1) / term.coefficient;
     for (Wide x = most; x >= least; --x) {
@@ -121,7 +128,7 @@ Overlap tandem::overlapsItself(const TensorDesc &desc) {
     Wide target = -static_cast<Wide>(axes[first].stride);
     equation.addUnknown(axes[first].stride, axes[first].last - 1);
     for (size_t i = first + 1; i < axes.size(); ++i) {
-      equation.addUnknown(axes[i].stride, 2 * axes[i].last);
+      equation.addUnknown(axes[i].stride, Wide(2) * axes[i].last);
       target += static_cast<Wide>(axes[i].stride) * axes[i].last;
     }
     const Overlap found = equation.hasSolution(target);
