@@ -1,0 +1,302 @@
+//===- RecipeBuilder.cpp - Well-typed steps from signatures ---------------===//
+#include "harness/gen/RecipeBuilder.h"
+
+#include "harness/gen/Dims.h"
+#include "harness/gen/Rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tandem;
+using namespace tandem::harness;
+
+int64_t RecipeBuilder::sizeOf(const Dim &dim) const {
+  return dim.isSymbol() ? dims.find(dim.symbol())->second : dim.size();
+}
+
+int64_t RecipeBuilder::sizeOf(const std::vector<Dim> &shape) const {
+  int64_t product = 1;
+  for (const Dim &dim : shape)
+    product *= sizeOf(dim);
+  return product;
+}
+
+Dim RecipeBuilder::newDim(const std::string &name, int64_t limit,
+                          bool allowZero) {
+  const int64_t size = drawDim(choices, limit, allowZero);
+  // A number in the recipe asks the compiler for a kernel of that size.
+  if (choices.rarely(10))
+    return Dim(size);
+  std::string symbol = name;
+  for (int i = 2; dims.contains(symbol); ++i)
+    symbol = name + std::to_string(i);
+  dims[symbol] = size;
+  return Dim(symbol);
+}
+
+RecipeBuilder::Value RecipeBuilder::newInput(const std::string &name,
+                                             TensorType type, InputUse use) {
+  auto isTaken = [&](const std::string &candidate) {
+    return std::any_of(
+        recipe.inputs.begin(), recipe.inputs.end(),
+        [&](const RecipeInput &input) { return input.name == candidate; });
+  };
+  std::string unique = name;
+  for (int i = 2; isTaken(unique); ++i)
+    unique = name + std::to_string(i);
+  recipe.inputs.push_back({unique, type, false});
+  inputUses.push_back(std::move(use));
+  return {{ValueRef::Kind::Input, static_cast<int>(recipe.inputs.size()) - 1},
+          std::move(type)};
+}
+
+DType RecipeBuilder::drawDType(std::string_view dtypeClass,
+                               std::optional<DType> first) {
+  static constexpr DType floats[] = {DType::F32, DType::BF16, DType::F16,
+                                     DType::F8E4M3, DType::F8E5M2};
+  static constexpr DType all[] = {DType::F32,    DType::BF16,   DType::F16,
+                                  DType::F8E4M3, DType::F8E5M2, DType::I32,
+                                  DType::I64,    DType::I8,     DType::U8};
+  if (std::optional<DType> named = dtypeNamed(dtypeClass))
+    return *named;
+  if (dtypeClass == "s" && first)
+    return *first;
+  if (dtypeClass == "i")
+    return choices.rarely(2) ? DType::I64 : DType::I32;
+  if (dtypeClass == "any")
+    return all[choices.pick({20, 20, 20, 6, 6, 6, 6, 6, 6})];
+  // Mixed operand types are the exception.
+  if (first && isFloat(*first) && !choices.rarely(6))
+    return *first;
+  return floats[choices.pick({30, 35, 25, 5, 5})];
+}
+
+bool RecipeBuilder::canFollow(const OpInfo &op) const {
+  if (results.empty())
+    return true;
+  const Signature &signature = signatureOf(op);
+  if (signature.operands.empty())
+    return false;
+  const TensorType &type = results.back().type;
+  const SignatureOperand &first = signature.operands.front();
+  if (first.dtypeClass == "f" ? !isFloat(type.dtype)
+                              : first.dtypeClass != "any")
+    return false;
+  size_t named = 0;
+  for (const std::string &dim : first.dims)
+    named += dim != ".." && dim != "~";
+  if (type.shape.size() < named)
+    return false;
+  // An earlier step may have left dims empty that this op refuses.
+  return !refusesEmpty(op.code, "") || sizeOf(type.shape) > 0;
+}
+
+/// Draws every dim of \p signature that has no size yet: named ones first, so
+/// that rows get the room they need, then the leading ones.
+void RecipeBuilder::bindDims(const OpInfo &op, const Signature &signature,
+                             Names &names,
+                             std::optional<std::vector<Dim>> &lead) {
+  std::vector<std::string> open;
+  bool hasLead = false;
+  for (const SignatureOperand &operand : signature.operands)
+    for (const std::string &dim : operand.dims) {
+      if (dim == ".." || dim == "~")
+        hasLead = true;
+      else if (!std::isdigit(static_cast<unsigned char>(dim[0])) &&
+               !names.contains(dim) &&
+               std::find(open.begin(), open.end(), dim) == open.end())
+        open.push_back(dim);
+    }
+  double room = static_cast<double>(workLimit(op.code, elements));
+  auto spend = [&](const Dim &dim) {
+    room = std::max(1.0, room / std::max<double>(1, double(sizeOf(dim))));
+  };
+  for (const auto &[name, dim] : names)
+    spend(dim);
+  if (lead)
+    for (const Dim &dim : *lead)
+      spend(dim);
+  for (size_t i = 0; i < open.size(); ++i) {
+    const double share =
+        i + 1 < open.size() ? std::min(room, 4 * std::sqrt(room)) : room;
+    const Dim dim = newDim(open[i], static_cast<int64_t>(share),
+                           isAlone && !refusesEmpty(op.code, open[i]));
+    spend(dim);
+    names.emplace(open[i], dim);
+  }
+  if (lead || !hasLead)
+    return;
+  lead.emplace();
+  const bool needsOne = open.empty() && names.empty();
+  size_t rank = choices.pick({10, 50, 25, 10, 3, 1, 1}) + (needsOne ? 1 : 0);
+  // The last of them varies fastest; drawn first, it gets the larger part.
+  static constexpr const char *letters[] = {"M", "B", "C", "D",
+                                            "E", "F", "G", "H"};
+  rank = std::min(rank, maxRank - names.size());
+  for (size_t i = 0; i < rank; ++i) {
+    const Dim dim = newDim(letters[i], static_cast<int64_t>(room),
+                           isAlone && !refusesEmpty(op.code, "M"));
+    spend(dim);
+    lead->insert(lead->begin(), dim);
+  }
+}
+
+/// A shape that broadcasts to \p shape: all of it, its tail, or ones.
+std::vector<Dim> RecipeBuilder::broadcastPart(const std::vector<Dim> &shape) {
+  switch (choices.pick({6, 2, 2})) {
+  case 1: {
+    const auto drop =
+        static_cast<std::ptrdiff_t>(choices.draw(shape.size() + 1));
+    return {shape.begin() + drop, shape.end()};
+  }
+  case 2: {
+    std::vector<Dim> ones = shape;
+    for (Dim &dim : ones)
+      if (choices.rarely(2))
+        dim = Dim(int64_t(1));
+    return ones;
+  }
+  default:
+    return shape;
+  }
+}
+
+Result<void> RecipeBuilder::addStep(const OpInfo &op) {
+  const Signature &signature = signatureOf(op);
+  Step step;
+  step.op = op.code;
+  std::vector<TensorType> types;
+  Names names;
+  std::optional<std::vector<Dim>> lead;
+  const bool follows = !results.empty();
+  if (follows) {
+    if (!canFollow(op))
+      return Error(std::string(op.mnemonic) + ": cannot follow " +
+                   results.back().type.describe());
+    const std::vector<Dim> &shape = results.back().type.shape;
+    const auto &wanted = signature.operands.front().dims;
+    size_t end = shape.size();
+    for (size_t i = wanted.size(); i-- > 0;) {
+      if (wanted[i] == ".." || wanted[i] == "~")
+        lead.emplace(shape.begin(),
+                     shape.begin() + static_cast<std::ptrdiff_t>(end));
+      else
+        names.insert_or_assign(wanted[i], shape[--end]);
+    }
+  }
+  choices.span("dims", [&] { bindDims(op, signature, names, lead); });
+
+  std::map<std::string, int64_t> sizes;
+  for (const auto &[name, dim] : names)
+    sizes[name] = sizeOf(dim);
+  size_t rank = 0;
+  if (!signature.operands.empty())
+    for (const std::string &dim : signature.operands.front().dims)
+      rank += dim == ".." || dim == "~" ? lead->size() : 1;
+  step.params = choices.span(
+      "params", [&] { return drawParams(choices, op, sizes, rank, isAlone); });
+
+  std::optional<DType> firstType;
+  auto shapeOf = [&](const SignatureOperand &operand) {
+    std::vector<Dim> shape;
+    for (const std::string &dim : operand.dims) {
+      if (dim == "..")
+        shape.insert(shape.end(), lead->begin(), lead->end());
+      else if (dim == "~") {
+        const std::vector<Dim> part =
+            types.empty() ? *lead : broadcastPart(*lead);
+        shape.insert(shape.end(), part.begin(), part.end());
+      } else if (std::isdigit(static_cast<unsigned char>(dim[0])))
+        shape.push_back(Dim(static_cast<int64_t>(std::stoll(dim))));
+      else
+        shape.push_back(names.at(dim));
+    }
+    if (operand.name == "W" &&
+        step.params.getString("weight_layout", "nk") == "kn")
+      std::reverse(shape.begin(), shape.end());
+    return shape;
+  };
+  for (size_t i = 0; i < signature.operands.size(); ++i) {
+    const SignatureOperand &operand = signature.operands[i];
+    choices.span("operand", [&] {
+      size_t copies = 1;
+      if (operand.count == SignatureOperand::Count::Optional)
+        copies = choices.rarely(2) ? 1 : 0;
+      else if (operand.count == SignatureOperand::Count::OneOrMore)
+        copies = 1 + choices.pick({1, 4, 3, 2, 1, 1, 1, 1});
+      for (size_t copy = 0; copy < copies; ++copy) {
+        if (types.empty() && follows) {
+          step.args.push_back(results.back().ref);
+          types.push_back(results.back().type);
+        } else {
+          TensorType type{drawDType(operand.dtypeClass, firstType),
+                          shapeOf(operand)};
+          InputUse use{isReduced(op.code, i), "", 0};
+          if (operand.dtypeClass == "i" && i + 1 < signature.operands.size()) {
+            use.limitDim = signature.operands[i + 1].dims.front();
+            use.limit = sizes[use.limitDim];
+          }
+          // An older value of the same type may serve as well as a new input.
+          const Value *older = nullptr;
+          if (use.limitDim.empty())
+            for (const Value &value : results)
+              if (value.type == type)
+                older = &value;
+          Value value = older && choices.rarely(3)
+                            ? *older
+                            : newInput(operand.name, type, use);
+          step.args.push_back(value.ref);
+          types.push_back(value.type);
+        }
+        if (!firstType)
+          firstType = types.back().dtype;
+      }
+    });
+  }
+  std::optional<DType> outDtype;
+  choices.span("out", [&] {
+    const std::string &kind = signature.results.front().dtypeClass;
+    if (kind == "any") {
+      const DType drawn = drawDType("any", std::nullopt);
+      outDtype = choices.rarely(2) ? drawn : types.front().dtype;
+    } else if (kind == "f" && choices.rarely(4)) {
+      outDtype = drawDType("f", std::nullopt);
+    }
+  });
+  Result<std::vector<TensorType>> inferred =
+      inferResults(op, types, step.params, std::nullopt, outDtype);
+  if (!inferred)
+    return inferred.error();
+  step.results = inferred.take();
+  int scratch = static_cast<int>(results.size());
+  for (const TensorType &type : step.results) {
+    step.outs.push_back({ValueRef::Kind::Scratch, scratch});
+    results.push_back({step.outs.back(), type});
+    ++scratch;
+  }
+  recipe.steps.push_back(std::move(step));
+  return {};
+}
+
+Result<Recipe> RecipeBuilder::finish() {
+  // A scratch value becomes an output by a COPY that the compiler should fuse.
+  if (recipe.steps.size() > 1 && recipe.steps.size() < 4 && choices.rarely(4)) {
+    const Value &value = results[choices.draw(results.size() - 1)];
+    Step copy;
+    copy.op = Opcode::COPY;
+    copy.args = {value.ref};
+    copy.outs = {{ValueRef::Kind::Final, 1}};
+    copy.results = {value.type};
+    recipe.steps.insert(recipe.steps.end() - 1, std::move(copy));
+    // The copied value is made before the last step in any case.
+    recipe.outputs.push_back({"y", results.back().type});
+    recipe.outputs.push_back({"z", value.type});
+  } else {
+    recipe.outputs.push_back({"y", results.back().type});
+  }
+  recipe.steps.back().outs = {{ValueRef::Kind::Final, 0}};
+  recipe.name = recipe.steps.size() == 1
+                    ? std::string(opInfo(recipe.steps[0].op).mnemonic)
+                    : "chain";
+  return checkRecipe(recipe, "generated");
+}

@@ -1,0 +1,108 @@
+//===- Rules.cpp - What a signature cannot say ----------------------------===//
+#include "harness/gen/Rules.h"
+
+using namespace tandem;
+using namespace tandem::harness;
+
+bool tandem::harness::isFuzzable(const OpInfo &op) {
+  return op.defined && op.code != Opcode::NOP && op.code != Opcode::FUSED;
+}
+
+bool tandem::harness::refusesEmpty(Opcode op, std::string_view dim) {
+  switch (op) {
+  case Opcode::GEMV_TILE:
+  case Opcode::LM_HEAD:
+    return true; // M, K and N (SEMANTICS, "Conventions")
+  case Opcode::SAMPLE_ARGMAX:
+  case Opcode::EMBED: // an empty table has no valid id
+    return dim == "V";
+  default:
+    return false;
+  }
+}
+
+bool tandem::harness::isReduced(Opcode op, size_t index) {
+  switch (op) {
+  case Opcode::GEMM_TILE:
+  case Opcode::GEMV_TILE:
+  case Opcode::LM_HEAD:
+    return index < 2;
+  case Opcode::SOFTMAX:
+  case Opcode::SAMPLE_ARGMAX:
+  case Opcode::RMSNORM:
+  case Opcode::LAYERNORM:
+    return index == 0;
+  default:
+    return false;
+  }
+}
+
+int64_t tandem::harness::workLimit(Opcode op, int64_t elements) {
+  const bool isMatmul = op == Opcode::GEMM_TILE || op == Opcode::GEMV_TILE;
+  return isMatmul ? 16 * elements : elements;
+}
+
+static std::optional<double> drawFloat(Choices &choices,
+                                       std::string_view name) {
+  static constexpr double eps[] = {1e-5, 1e-6, 1e-3, 1, 0};
+  static constexpr double other[] = {0.5, -1, 2, 3.1415927, 1e-3, 1e4, 0};
+  if (name == "eps") {
+    const size_t which = choices.pick({5, 3, 2, 1, 1, 1});
+    return which ? std::optional(eps[which - 1]) : std::nullopt;
+  }
+  const size_t which = choices.pick({2, 3, 2, 2, 3, 2, 1, 1});
+  return which ? std::optional(other[which - 1]) : std::nullopt;
+}
+
+Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
+                                   const std::map<std::string, int64_t> &sizes,
+                                   size_t rank, bool isAlone) {
+  Params params;
+  for (const ParamInfo &info : op.params) {
+    const std::string name(info.name);
+    switch (info.type) {
+    case ParamType::Bool:
+      if (choices.rarely(6))
+        params.values[name] = true;
+      break;
+    case ParamType::Float:
+      if (std::optional<double> value = drawFloat(choices, name))
+        params.values[name] = *value;
+      break;
+    case ParamType::String: {
+      std::vector<std::string> words(1);
+      for (char c : info.range)
+        if (c == '|')
+          words.emplace_back();
+        else
+          words.back() += c;
+      const size_t which = choices.draw(words.size() + 1);
+      if (which > 0)
+        params.values[name] = words[which - 1];
+      break;
+    }
+    case ParamType::Int:
+      if (name == "dim" && rank > 0) {
+        // 0 leaves the default; then every axis, counted from either end.
+        const size_t which =
+            choices.draw(2 * rank + 1, [rank](Random &random) -> uint64_t {
+              return random.below(5) < 3 ? 0 : random.below(2 * rank + 1);
+            });
+        if (which > 0)
+          params.values[name] =
+              static_cast<int64_t>(which) - 1 - static_cast<int64_t>(rank);
+      } else if (name == "n_off" && isAlone && sizes.contains("N")) {
+        const int64_t columns = sizes.at("N");
+        if (choices.rarely(5))
+          params.values[name] = static_cast<int64_t>(
+              choices.draw(static_cast<uint64_t>(columns) + 1));
+      } else if (name == "N_tile" && isAlone && sizes.contains("N")) {
+        if (choices.rarely(5))
+          params.values[name] = static_cast<int64_t>(
+              choices.draw(static_cast<uint64_t>(sizes.at("N")) + 2));
+      }
+      break;
+    }
+  }
+  return params;
+}

@@ -1,0 +1,46 @@
+//===- RealEngine.cpp - The compiler and the devices of this build --------===//
+#include "harness/run/RealEngine.h"
+
+using namespace tandem;
+using namespace tandem::harness;
+
+Result<Engine> tandem::harness::realEngine(const std::string &device) {
+  Engine engine;
+  engine.compile = [](const Recipe &recipe, const std::vector<Operand> &inputs,
+                      const std::vector<Operand> &outputs,
+                      const CompileOptions &options) {
+    return compile(recipe, inputs, outputs, options);
+  };
+  engine.contractOf = [](const Program &program) { return program.contract(); };
+  engine.run = [](Device &target, const Program &program,
+                  const std::vector<Operand> &inputs,
+                  const std::vector<Operand> &outputs,
+                  const LaunchOptions &options) {
+    return runProgram(target, program, inputs, outputs, options);
+  };
+  engine.evaluate = [](const Recipe &recipe, const std::vector<View> &inputs,
+                       const Contract &contract) {
+    return refops::evaluate(recipe, inputs, contract);
+  };
+  engine.makeEmulator = []() -> Result<std::unique_ptr<Device>> {
+    return makeEmulator();
+  };
+  engine.makeTileDevice = []() -> Result<std::unique_ptr<Device>> {
+    return makeTileDevice();
+  };
+  if (device != "emulator" && device != "cuda" && device != "auto")
+    return Error("device '" + device + "': expected auto, cuda or emulator");
+  if (device != "emulator") {
+    Result<std::unique_ptr<Device>> cuda = makeCudaDevice();
+    if (cuda) {
+      engine.makeDevice = [] { return makeCudaDevice(); };
+      return engine;
+    }
+    if (device == "cuda")
+      return cuda.error();
+  }
+  engine.makeDevice = []() -> Result<std::unique_ptr<Device>> {
+    return makeEmulator();
+  };
+  return engine;
+}

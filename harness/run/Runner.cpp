@@ -1,0 +1,390 @@
+//===- Runner.cpp - Running one case --------------------------------------===//
+#include "harness/run/Runner.h"
+
+#include "harness/compare/Compare.h"
+#include "harness/gen/Values.h"
+#include "harness/run/Execution.h"
+
+#include <algorithm>
+
+using namespace tandem;
+using namespace tandem::harness;
+
+double Outcome::ratio() const {
+  double largest = 0;
+  for (const Receipt &receipt : receipts)
+    largest = std::max(largest, receipt.ratio);
+  return largest;
+}
+
+namespace {
+class CaseRun {
+public:
+  CaseRun(const CaseSpec &spec, const Engine &engine, Device &device,
+          const RunOptions &options)
+      : spec(spec), engine(engine), device(device), options(options) {}
+
+  Outcome run();
+
+private:
+  bool fail(std::string stage, std::string kind, std::string message);
+  bool fail(Failure failure);
+  void skip(std::string reason);
+  /// Replaces ids outside their table, and notes their rows.
+  void isolateBadIndices(std::vector<HostTensor> &inputs);
+  bool checkIndexErrors(const LaunchReport &report);
+  bool compareWithReference(std::vector<HostTensor> inputs,
+                            const Execution &execution);
+  bool compareRepeat(const std::vector<HostTensor> &inputs,
+                     const Execution &first);
+  bool compareUnfused(const std::vector<HostTensor> &inputs,
+                      const Execution &fused);
+  bool compareOneRow(const Execution &all);
+  void judge();
+
+  const CaseSpec &spec;
+  const Engine &engine;
+  Device &device;
+  const RunOptions &options;
+  Outcome outcome;
+  std::vector<int64_t> badRows;
+  std::vector<std::string> doubts;
+};
+} // namespace
+
+bool CaseRun::fail(Failure failure) {
+  for (const Step &step : spec.recipe.steps)
+    failure.what.ops.insert(std::string(opInfo(step.op).mnemonic));
+  outcome.verdict = Verdict::Failed;
+  outcome.failure = std::move(failure);
+  return false;
+}
+
+bool CaseRun::fail(std::string stage, std::string kind, std::string message) {
+  return fail(
+      Failure{{std::move(stage), std::move(kind), {}}, std::move(message), ""});
+}
+
+void CaseRun::skip(std::string reason) {
+  outcome.verdict = Verdict::Skipped;
+  outcome.reason = std::move(reason);
+}
+
+/// A row whose id is outside the table stays untouched and is reported; for the
+/// other rows the reference needs a valid id there.
+void CaseRun::isolateBadIndices(std::vector<HostTensor> &inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int64_t limit = spec.inputs[i].values.limit;
+    const DType type = inputs[i].desc.dtype;
+    if (limit <= 0 || !isInteger(type))
+      continue;
+    const size_t size = dtypeSize(type);
+    for (int64_t row = 0; row < inputs[i].desc.numElements(); ++row) {
+      std::byte *id = inputs[i].bytes.data() + row * int64_t(size);
+      const int64_t value = loadInteger(type, id);
+      if (value >= 0 && value < limit)
+        continue;
+      badRows.push_back(row);
+      storeInteger(type, 0, id);
+    }
+  }
+}
+
+bool CaseRun::checkIndexErrors(const LaunchReport &report) {
+  const std::vector<IndexError> &got = report.indexErrors;
+  if (badRows.empty())
+    return got.empty() ||
+           fail(
+               "result", "index-error",
+               "row " + std::to_string(got.front().row) + " of step " +
+                   std::to_string(got.front().step) +
+                   " is reported as an index error, but all indices are valid");
+  const int64_t expected = *std::min_element(badRows.begin(), badRows.end());
+  if (got.empty())
+    return fail("result", "index-error",
+                "no index error is reported, expected one for row " +
+                    std::to_string(expected));
+  if (got.front().row != expected)
+    return fail("result", "index-error",
+                "the index error names row " + std::to_string(got.front().row) +
+                    ", expected row " + std::to_string(expected));
+  return true;
+}
+
+/// Whether every sum in the recipe is exact in f32, so that any order of
+/// additions gives the same bits: one matrix product of small integers, K below
+/// 2^16 (products up to 64, so sums up to 2^22), not in float8.
+static bool isExactCase(const CaseSpec &spec) {
+  const Step &step = spec.recipe.steps.front();
+  if (spec.recipe.steps.size() != 1 ||
+      (step.op != Opcode::GEMM_TILE && step.op != Opcode::GEMV_TILE))
+    return false;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    if (!isExact(spec.inputs[i].values) ||
+        dtypeSize(spec.recipe.inputs[i].type.dtype) < 2)
+      return false;
+    const TensorDesc desc = spec.inputDesc(i);
+    if (i == 0 && desc.rank() && desc.shape.back() >= (1 << 16))
+      return false;
+  }
+  return true;
+}
+
+bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
+                                   const Execution &execution) {
+  std::vector<View> views;
+  for (HostTensor &input : inputs)
+    views.push_back(input.view());
+  Result<std::vector<refops::Expected>> expected = engine.evaluate(
+      spec.recipe, views, engine.contractOf(*execution.program));
+  if (!expected)
+    return fail("reference", "error", expected.error().text());
+  if (expected->size() != execution.outputs.size())
+    return fail("reference", "error",
+                "the reference gives " + std::to_string(expected->size()) +
+                    " outputs, expected " +
+                    std::to_string(execution.outputs.size()));
+  outcome.wasExact = options.exact && isExactCase(spec);
+  for (size_t i = 0; i < expected->size(); ++i) {
+    refops::Expected &output = (*expected)[i];
+    if (outcome.wasExact)
+      std::fill(output.error.begin(), output.error.end(), 0.0);
+    if (!badRows.empty() && output.desc.rank() > 0) {
+      // One id, one row of the output.
+      output.unchecked.resize(output.value.size());
+      const int64_t width = output.desc.shape.back();
+      for (int64_t row : badRows)
+        for (int64_t c = 0; c < width; ++c)
+          output.unchecked[static_cast<size_t>(row * width + c)] = 2;
+    }
+    Comparison comparison =
+        compareOutput(spec.recipe.outputs[i].name, output, execution.outputs[i],
+                      execution.untouched[i]);
+    outcome.receipts.push_back(comparison.receipt);
+    if (comparison.failure) {
+      comparison.failure->message +=
+          ", " + std::to_string(comparison.numWrong) + " of " +
+          std::to_string(comparison.receipt.elements) + " elements are wrong";
+      return fail(std::move(*comparison.failure));
+    }
+    if (std::optional<std::string> why = vacuity(comparison, spec.expect))
+      doubts.push_back(spec.recipe.outputs[i].name + ": " + *why);
+  }
+  return true;
+}
+
+static std::string describeDifference(const Recipe &recipe, const Execution &a,
+                                      const Execution &b) {
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    const auto [left, right] =
+        std::mismatch(a.outputs[i].begin(), a.outputs[i].end(),
+                      b.outputs[i].begin(), b.outputs[i].end());
+    if (left != a.outputs[i].end())
+      return recipe.outputs[i].name + ": element " +
+             std::to_string(static_cast<size_t>(left - a.outputs[i].begin()) /
+                            dtypeSize(recipe.outputs[i].type.dtype)) +
+             " differs";
+  }
+  return "no difference";
+}
+
+bool CaseRun::compareRepeat(const std::vector<HostTensor> &inputs,
+                            const Execution &first) {
+  const Execution again = execute(spec, inputs, engine, device,
+                                  static_cast<uint8_t>(~spec.environment.fill),
+                                  spec.environment.scheduleSeed + 1);
+  if (again.failure)
+    return fail(*again.failure);
+  outcome.repeated = true;
+  // Elements that the op leaves alone show the fill, which differs.
+  for (size_t i = 0; i < first.outputs.size(); ++i) {
+    const size_t size = dtypeSize(spec.recipe.outputs[i].type.dtype);
+    for (size_t e = 0; e < first.untouched[i].size(); ++e) {
+      const bool bothUntouched = first.untouched[i][e] && again.untouched[i][e];
+      if (!bothUntouched &&
+          !std::equal(first.outputs[i].begin() + std::ptrdiff_t(e * size),
+                      first.outputs[i].begin() + std::ptrdiff_t((e + 1) * size),
+                      again.outputs[i].begin() + std::ptrdiff_t(e * size)))
+        return fail("consistency", "repeat",
+                    spec.recipe.outputs[i].name + ": element " +
+                        std::to_string(e) +
+                        " differs between two launches with other fills and "
+                        "schedules");
+    }
+  }
+  return true;
+}
+
+bool CaseRun::compareUnfused(const std::vector<HostTensor> &inputs,
+                             const Execution &fused) {
+  CaseSpec apart = spec;
+  apart.fuse = false;
+  const Execution unfused =
+      execute(apart, inputs, engine, device, spec.environment.fill,
+              spec.environment.scheduleSeed);
+  if (unfused.failure)
+    return fail(*unfused.failure);
+  if (!(engine.contractOf(*fused.program) ==
+        engine.contractOf(*unfused.program)))
+    return true;
+  outcome.comparedUnfused = true;
+  return fused.outputs == unfused.outputs ||
+         fail("consistency", "fused",
+              describeDifference(spec.recipe, fused, unfused) +
+                  " between the fused kernel and its steps, though their "
+                  "contracts are equal");
+}
+
+/// The dim that counts rows, when every step treats rows alike: a symbol that
+/// is the outermost dim of the first input and of the output, of rank 2.
+static std::string rowSymbol(const CaseSpec &spec) {
+  const Recipe &recipe = spec.recipe;
+  if (recipe.outputs.size() != 1 || recipe.inputs.empty())
+    return "";
+  const auto &shape = recipe.outputs[0].type.shape;
+  if (shape.empty() || !shape[0].isSymbol())
+    return "";
+  const std::string &rows = shape[0].symbol();
+  for (const Step &step : recipe.steps) {
+    if (step.op == Opcode::SOFTMAX && step.params.has("dim"))
+      return "";
+    // A product's tiles are chosen by its number of rows unless it promises
+    // not to.
+    if (step.op == Opcode::GEMM_TILE &&
+        !step.params.getBool("invariant", false))
+      return "";
+  }
+  for (size_t i = 0; i < recipe.inputs.size(); ++i) {
+    const auto &dims = recipe.inputs[i].type.shape;
+    for (size_t d = 1; d < dims.size(); ++d)
+      if (dims[d].isSymbol() && dims[d].symbol() == rows)
+        return "";
+    if (spec.inputs[i].values.patch != "none")
+      return "";
+  }
+  for (size_t d = 1; d < shape.size(); ++d)
+    if (shape[d].isSymbol() && shape[d].symbol() == rows)
+      return "";
+  return rows;
+}
+
+bool CaseRun::compareOneRow(const Execution &all) {
+  const std::string symbol = rowSymbol(spec);
+  if (symbol.empty() || spec.dims.find(symbol)->second < 2)
+    return true;
+  CaseSpec one = spec;
+  one.dims[symbol] = 1;
+  // Values are functions of the position, so the first row stays what it is.
+  Result<std::vector<HostTensor>> inputs = makeInputs(one);
+  if (!inputs)
+    return fail("generator", "values", inputs.error().text());
+  const Execution single =
+      execute(one, *inputs, engine, device, spec.environment.fill,
+              spec.environment.scheduleSeed);
+  if (single.failure)
+    return fail(*single.failure);
+  if (!single.skipped.empty() ||
+      !(engine.contractOf(*all.program) == engine.contractOf(*single.program)))
+    return true;
+  outcome.comparedRows = true;
+  return std::equal(single.outputs[0].begin(), single.outputs[0].end(),
+                    all.outputs[0].begin()) ||
+         fail("consistency", "rows",
+              spec.recipe.outputs[0].name +
+                  ": the first row changes with the number of rows (" +
+                  std::to_string(spec.dims.find(symbol)->second) +
+                  " against 1), though the contracts are equal");
+}
+
+void CaseRun::judge() {
+  int64_t elements = 0, unchecked = 0;
+  for (const Receipt &receipt : outcome.receipts) {
+    elements += receipt.elements;
+    unchecked += receipt.unchecked;
+  }
+  if (2 * unchecked > elements) {
+    outcome.verdict = Verdict::Unchecked;
+    outcome.reason = std::to_string(unchecked) + " of " +
+                     std::to_string(elements) +
+                     " elements may overflow in between";
+  } else if (!doubts.empty()) {
+    outcome.verdict = Verdict::Mistrusted;
+    outcome.reason = doubts.front();
+  }
+}
+
+Outcome CaseRun::run() {
+  outcome.elements = numElements(spec);
+  outcome.multiplyAdds = numMultiplyAdds(spec);
+  if (!device.supports(spec.target)) {
+    skip("the device does not run " + spec.target);
+    return outcome;
+  }
+  Result<std::vector<HostTensor>> inputs = makeInputs(spec);
+  if (!inputs) {
+    fail("generator", "values", inputs.error().text());
+    return outcome;
+  }
+  const Execution execution =
+      execute(spec, *inputs, engine, device, spec.environment.fill,
+              spec.environment.scheduleSeed);
+  if (!execution.skipped.empty()) {
+    skip(execution.skipped);
+    return outcome;
+  }
+  outcome.threadInstructions = execution.report.threadInstructions;
+  if (execution.failure) {
+    fail(*execution.failure);
+    return outcome;
+  }
+  std::vector<HostTensor> valid = *inputs;
+  isolateBadIndices(valid);
+  if (checkIndexErrors(execution.report) &&
+      compareWithReference(std::move(valid), execution) &&
+      (!spec.environment.repeat || compareRepeat(*inputs, execution)) &&
+      (!options.self || !spec.fuse || spec.recipe.steps.size() < 2 ||
+       compareUnfused(*inputs, execution)) &&
+      (!options.self || !badRows.empty() || compareOneRow(execution)))
+    judge();
+  return outcome;
+}
+
+Outcome tandem::harness::runCase(const CaseSpec &spec, const Engine &engine,
+                                 Device &device, const RunOptions &options) {
+  return CaseRun(spec, engine, device, options).run();
+}
+
+std::string tandem::harness::blameCase(const CaseSpec &spec,
+                                       const Outcome &outcome,
+                                       const Engine &engine, Device &device) {
+  const std::string &stage = outcome.failure.what.stage;
+  if (stage == "compile")
+    return "compiler: no kernel came out";
+  if (stage == "contract")
+    return "compiler: the contract is not licensed";
+  if (!engine.makeTileDevice)
+    return "cannot tell: no tile device";
+  RunOptions plain;
+  plain.self = false;
+  CaseSpec once = spec;
+  once.environment.repeat = false;
+  Result<std::unique_ptr<Device>> tile = engine.makeTileDevice();
+  if (!tile)
+    return "cannot tell: " + tile.error().text();
+  const Outcome onTile = runCase(once, engine, **tile, plain);
+  if (onTile.verdict == Verdict::Skipped)
+    return "cannot tell: the tile device skipped it: " + onTile.reason;
+  if (onTile.failed()) {
+    if (onTile.failure.what.stage == "result" ||
+        onTile.failure.what.stage == "guard")
+      return "insn -> tile";
+    return "cannot tell: on the tile device " + onTile.failure.message;
+  }
+  if (device.kind() != "cuda" || !engine.makeEmulator)
+    return "tile -> PTX";
+  Result<std::unique_ptr<Device>> emulator = engine.makeEmulator();
+  if (!emulator)
+    return "cannot tell: " + emulator.error().text();
+  const Outcome emulated = runCase(once, engine, **emulator, plain);
+  return emulated.failed() ? "tile -> PTX" : "ptxas or driver";
+}
