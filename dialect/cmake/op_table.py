@@ -1,13 +1,14 @@
 """Derives the op table from the ODS record dump, so that ODS is the only list.
 
-Reads the JSON of `llvm-tblgen --dump-json` on stdin. Writes Opcodes.inc and
-OpTable.inc into the folder named by the first argument, and prints one line for
-each defined op: `mnemonic;CppClass`.
+Reads the JSON of `llvm-tblgen --dump-json` on stdin. Writes Opcodes.inc,
+OpTable.inc and OpDescriptions.inc into the folder named by the first argument,
+and prints one line for each defined op: `mnemonic;CppClass`.
 """
 
 import json
 import pathlib
 import sys
+import textwrap
 
 
 def quoted(text):
@@ -53,7 +54,7 @@ def main():
         ops[case["symbol"]] = (name, op)
 
     note = "// Derived from dialect/insn/InsnOps.td; do not edit.\n"
-    opcodes, table = note, note
+    opcodes, table, descriptions = note, note, note
     for case in cases:
         symbol = case["symbol"]
         args = f'{case["value"]}, {symbol}, {symbol.lower()}'
@@ -66,9 +67,13 @@ def main():
         params = ", ".join(param(records, p) for p in op["params"])
         table += (f"TANDEM_OP({args}, {cpp_class}, {quoted(op['signature'])}, "
                   f"{quoted(op['summary'])}, ({{{params}}}))\n")
+        text = textwrap.dedent(op["description"]).strip("\n").rstrip()
+        descriptions += (f'TANDEM_OP_DESCRIPTION({symbol.lower()}, '
+                         f'R"ods({text})ods")\n')
         print(f"{symbol.lower()};{cpp_class}")
     write(folder / "Opcodes.inc", opcodes)
     write(folder / "OpTable.inc", table)
+    write(folder / "OpDescriptions.inc", descriptions)
 
 
 main()

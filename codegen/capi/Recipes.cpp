@@ -1,0 +1,213 @@
+//===- Recipes.cpp - The op table and recipes in C ------------------------===//
+#include "codegen/capi/Objects.h"
+
+#include "refops/core/OpInfo.h"
+#include "refops/core/Spelling.h"
+
+using namespace tandem;
+using namespace tandem::capi;
+using nlohmann::json;
+
+namespace {
+
+/// The long text of ODS, by mnemonic.
+std::string_view descriptionOf(std::string_view mnemonic) {
+  struct Entry {
+    std::string_view mnemonic, text;
+  };
+  static const Entry entries[] = {
+#define TANDEM_OP_DESCRIPTION(mnemonic, text) {#mnemonic, text},
+#include "refops/core/OpDescriptions.inc"
+#undef TANDEM_OP_DESCRIPTION
+  };
+  for (const Entry &entry : entries)
+    if (entry.mnemonic == mnemonic)
+      return entry.text;
+  return {};
+}
+
+json operandJson(const SignatureOperand &operand) {
+  constexpr const char *counts[] = {"one", "optional", "one_or_more"};
+  return {{"name", operand.name},
+          {"count", counts[static_cast<size_t>(operand.count)]},
+          {"dtype", operand.dtypeClass},
+          {"dims", operand.dims}};
+}
+
+json paramJson(const ParamInfo &param) {
+  constexpr const char *types[] = {"bool", "int", "float", "string"};
+  return {{"name", param.name},
+          {"type", types[static_cast<size_t>(param.type)]},
+          {"default", param.defaultValue},
+          {"range", param.range},
+          {"doc", param.doc}};
+}
+
+json opJson(const OpInfo &op) {
+  json j = {{"code", static_cast<int>(op.code)},
+            {"name", op.name},
+            {"mnemonic", op.mnemonic},
+            {"defined", op.defined},
+            {"signature", op.signature},
+            {"operands", json::array()},
+            {"results", json::array()},
+            {"params", json::array()},
+            {"summary", op.summary},
+            {"description", descriptionOf(op.mnemonic)}};
+  if (!op.defined)
+    return j;
+  const Signature &signature = signatureOf(op);
+  for (const SignatureOperand &operand : signature.operands)
+    j["operands"].push_back(operandJson(operand));
+  for (const SignatureOperand &result : signature.results)
+    j["results"].push_back(operandJson(result));
+  for (const ParamInfo &param : op.params)
+    j["params"].push_back(paramJson(param));
+  return j;
+}
+
+Result<Params> paramsFrom(const char *text) {
+  Params params;
+  if (!text)
+    return params;
+  json j = json::parse(text, nullptr, false);
+  if (!j.is_object())
+    return Error("params: not a JSON object");
+  for (const auto &[name, value] : j.items()) {
+    if (value.is_boolean())
+      params.values[name] = value.get<bool>();
+    else if (value.is_number_integer())
+      params.values[name] = value.get<int64_t>();
+    else if (value.is_number())
+      params.values[name] = value.get<double>();
+    else if (value.is_string())
+      params.values[name] = value.get<std::string>();
+    else
+      return Error("params." + name + ": " + value.dump() +
+                   ", expected a bool, number or string");
+  }
+  return params;
+}
+
+tandem_status giveRecipe(Result<Recipe> recipe, tandem_recipe **out,
+                         char **error) {
+  if (!recipe)
+    return fail(TANDEM_INVALID, recipe.error(), error);
+  *out = new tandem_recipe{recipe.take()};
+  return TANDEM_OK;
+}
+
+std::string fileOf(const char *file) { return file ? file : "recipe"; }
+
+} // namespace
+
+extern "C" {
+
+const char *tandem_version(void) { return TANDEM_VERSION; }
+
+char *tandem_ops(void) {
+  json all = json::array();
+  for (const OpInfo &op : opTable())
+    all.push_back(opJson(op));
+  return giveJson(all);
+}
+
+tandem_status tandem_recipe_read(const char *text, const char *file,
+                                 tandem_recipe **recipe, char **error) {
+  return guarded(error, [&] {
+    return giveRecipe(readRecipe(text, fileOf(file)), recipe, error);
+  });
+}
+
+tandem_status tandem_recipe_from_insn(const char *mlir, const char *file,
+                                      tandem_recipe **recipe, char **error) {
+  return guarded(error, [&] {
+    return giveRecipe(recipeFromInsn(mlir, fileOf(file)), recipe, error);
+  });
+}
+
+tandem_status tandem_recipe_for_op(const char *op, const tandem_view *inputs,
+                                   size_t numInputs, const char *params,
+                                   const char *outDtype, tandem_recipe **recipe,
+                                   char **error) {
+  return guarded(error, [&] {
+    const OpInfo *info = findOpInfo(op);
+    if (!info || !info->defined) {
+      std::string_view near = nearestOpName(op);
+      return fail(TANDEM_UNKNOWN,
+                  Error("no op is named " + quote(op) +
+                        (near.empty() || near == op
+                             ? ""
+                             : "; did you mean " + quote(near) + "?")),
+                  error);
+    }
+    auto given = paramsFrom(params);
+    if (!given)
+      return fail(TANDEM_INVALID, given.error(), error);
+    std::optional<DType> dtype;
+    if (outDtype) {
+      dtype = dtypeNamed(outDtype);
+      if (!dtype)
+        return fail(TANDEM_INVALID,
+                    Error("out_dtype: no dtype is named " + quote(outDtype)),
+                    error);
+    }
+    // Only types are asked for: views without data are fine here.
+    std::vector<tandem_view> typed(inputs, inputs + numInputs);
+    for (tandem_view &view : typed)
+      view.data = &view;
+    auto views = viewsFrom(typed.data(), numInputs, "inputs");
+    if (!views)
+      return fail(TANDEM_INVALID, views.error(), error);
+    std::vector<TensorType> types;
+    for (const View &view : *views)
+      types.push_back(
+          {view.desc.dtype, {view.desc.shape.begin(), view.desc.shape.end()}});
+    return giveRecipe(
+        singleOpRecipe(info->code, std::move(types), given.take(), dtype),
+        recipe, error);
+  });
+}
+
+void tandem_recipe_close(tandem_recipe *recipe) { delete recipe; }
+
+char *tandem_recipe_json(const tandem_recipe *recipe) {
+  return give(writeRecipe(recipe->recipe));
+}
+
+char *tandem_recipe_warnings(const tandem_recipe *recipe) {
+  return giveJson(json(recipe->recipe.warnings));
+}
+
+tandem_status tandem_recipe_insn(const tandem_recipe *recipe, char **mlir,
+                                 char **error) {
+  return guarded(error, [&] {
+    auto text = recipeToInsn(recipe->recipe);
+    if (!text)
+      return fail(TANDEM_FAILED, text.error(), error);
+    *mlir = give(*text);
+    return TANDEM_OK;
+  });
+}
+
+tandem_status tandem_recipe_outputs(const tandem_recipe *recipe,
+                                    const tandem_view *inputs, size_t numInputs,
+                                    char **outputs, char **error) {
+  return guarded(error, [&] {
+    auto views = viewsFrom(inputs, numInputs, "inputs");
+    if (!views)
+      return fail(TANDEM_INVALID, views.error(), error);
+    auto dims = bindDims(recipe->recipe, descsOf(*views));
+    if (!dims)
+      return fail(TANDEM_INVALID, dims.error(), error);
+    json all = json::array();
+    for (const RecipeOutput &output : recipe->recipe.outputs)
+      all.push_back({{"name", output.name},
+                     {"dtype", dtypeName(output.type.dtype)},
+                     {"shape", bindShape(output.type.shape, *dims)}});
+    *outputs = giveJson(all);
+    return TANDEM_OK;
+  });
+}
+
+} // extern "C"
