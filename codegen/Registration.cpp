@@ -1,5 +1,6 @@
 //===- Registration.cpp - Every dialect and pass of tandem ----------------===//
 #include "codegen/Registration.h"
+#include "codegen/lower/LowerTile.h"
 
 #ifdef TANDEM_HAS_INSN
 #include "dialect/insn/InsnDialect.h"
@@ -24,4 +25,4 @@ void tandem::registerAllTandem(mlir::DialectRegistry &registry) {
                   mlir::scf::SCFDialect>();
 }
 
-void tandem::registerTandemPasses() {}
+void tandem::registerTandemPasses() { registerLowerTilePass(); }

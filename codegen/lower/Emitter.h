@@ -1,0 +1,173 @@
+//===- Emitter.h - One tile kernel to the llvm dialect ----------*- C++ -*-===//
+//
+// Walks a tile function once and writes llvm and nvvm ops for one thread. A
+// tile becomes the registers that its layout gives each thread, a scalar one
+// register; ops then differ only in how they combine registers, lanes and
+// warps. No rewrite patterns: a row-wise kernel has 20 ms from recipe to PTX,
+// and one walk costs about a microsecond an op written.
+//
+//   Emitter.cpp        function, blocks, dispatch, constants, thread numbers
+//   Elementwise.cpp    arith and math on registers
+//   Conversions.cpp    between element types, each rounded once
+//   Memory.cpp         load, store, mask, range, report_error
+//   Rearrange.cpp      broadcast, transpose, convert_layout
+//   Reduce.cpp         registers, then lanes, then warps
+//   Dot.cpp            tensor core and fma
+//   Control.cpp        scf.for, scf.if
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_LOWER_EMITTER_H
+#define TANDEM_CODEGEN_LOWER_EMITTER_H
+
+#include "codegen/lower/SharedPlan.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+
+namespace tandem::lower {
+
+using Registers = llvm::SmallVector<mlir::Value, 4>;
+
+class Emitter {
+public:
+  /// \p smVersion is 80 or 90; the kernel is added to \p target.
+  Emitter(mlir::func::FuncOp kernel, mlir::ModuleOp target, int smVersion);
+
+  /// Emits diagnostics and fails on what has no lowering.
+  mlir::LogicalResult run();
+  int64_t sharedBytes() const { return plan.totalBytes(); }
+
+private:
+  //===--- Emitter.cpp
+  //-----------------------------------------------------===//
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emit(mlir::Operation *op);
+  mlir::Type registerType(mlir::Type type);
+  int64_t numRegisters(mlir::Type type);
+  const Registers &get(mlir::Value value);
+  mlir::Value scalar(mlir::Value value) { return get(value).front(); }
+  void set(mlir::Value value, Registers registers);
+  mlir::Value constant(mlir::Type type, mlir::Attribute value);
+  mlir::Value constant(int bits, int64_t value);
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Type result,
+                        mlir::ValueRange args);
+  /// One instruction of one operand without an intrinsic.
+  mlir::Value pureAsm(llvm::StringRef text, llvm::StringRef constraints,
+                      mlir::Type result, mlir::ValueRange args);
+  /// Lane-and-warp part of the coordinate along \p dim as i32.
+  mlir::Value threadCoordinate(const tile::LinearLayout &layout, int dim);
+  mlir::Value threadId();
+  /// i1: the thread owns its elements (all bits of replication are 0); null
+  /// when every thread does.
+  mlir::Value ownerPredicate(const tile::LinearLayout &layout);
+  /// The same with column bits: the thread owns its rows.
+  mlir::Value threadBitsAreZero(uint32_t threadBits);
+  void barrier();
+
+  // Short spellings of the integer arithmetic that addresses need.
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value andBits(mlir::Value a, mlir::Value b);
+  mlir::Value toI64(mlir::Value i32);
+
+  //===--- Elementwise.cpp
+  //-------------------------------------------------===//
+  mlir::LogicalResult emitElementwise(mlir::Operation *op);
+  mlir::Value emitScalar(mlir::Operation *op, mlir::ValueRange args);
+  mlir::LogicalResult emitConstant(mlir::Operation *op);
+  mlir::LogicalResult emitApprox(tile::ApproxOp op);
+
+  //===--- Conversions.cpp
+  //-------------------------------------------------===//
+  mlir::LogicalResult emitConversion(mlir::Operation *op);
+  mlir::Value floatToF32(mlir::Value value, mlir::Type from);
+  mlir::Value intToFloat(mlir::Value value, bool isUnsigned, mlir::Type to);
+  mlir::Value floatToInt(mlir::Value f32, bool isUnsigned, int bits);
+  /// Rounds f32 registers to \p to, in pairs where an instruction does two.
+  Registers roundF32(llvm::ArrayRef<mlir::Value> f32, mlir::Type to);
+
+  //===--- Memory.cpp
+  //------------------------------------------------------===//
+  mlir::LogicalResult emitLoad(tile::LoadOp op);
+  mlir::LogicalResult emitStore(tile::StoreOp op);
+  mlir::LogicalResult emitMask(tile::MaskOp op);
+  mlir::LogicalResult emitRange(tile::RangeOp op);
+  mlir::LogicalResult emitReportError(tile::ReportErrorOp op);
+  /// i32: columns of the tile before the end, counted from this thread's first
+  /// column; register column c exists when c < it.
+  mlir::Value columnsLeft(mlir::Value start, mlir::Value end,
+                          const tile::LinearLayout &layout);
+  mlir::Value isBefore(int32_t column, mlir::Value left);
+
+  /// How v elements travel: as `count` values of `type` (elements, or words of
+  /// several elements).
+  struct Words {
+    mlir::Type type; // of the access: a word or a vector of words
+    mlir::Type word;
+    int count = 1;     // words of an access
+    int perWord = 1;   // elements of a word
+    int elements = 1;  // elements of an access
+    int64_t bytes = 0; // bytes of an access
+  };
+  Words wordsOf(mlir::Type element, int elements);
+  void unpack(mlir::Value access, const Words &words, mlir::Type element,
+              Registers &out);
+  mlir::Value pack(llvm::ArrayRef<mlir::Value> elements, const Words &words);
+
+  //===--- Rearrange.cpp
+  //---------------------------------------------------===//
+  mlir::LogicalResult emitBroadcast(tile::BroadcastOp op);
+  mlir::LogicalResult emitTranspose(tile::TransposeOp op);
+  mlir::LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
+  mlir::Value sharedPointer(int64_t byteOffset);
+
+  //===--- Reduce.cpp
+  //------------------------------------------------------===//
+  mlir::LogicalResult emitReduce(tile::ReduceOp op);
+  mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value shuffleXor(mlir::Value value, int laneMask);
+  void combineWarps(tile::ReduceOp op, Registers &partial);
+
+  //===--- Dot.cpp
+  //---------------------------------------------------------===//
+  mlir::LogicalResult emitDot(tile::DotOp op);
+  void emitMma(tile::DotOp op);
+  void emitFma(tile::DotOp op);
+
+  //===--- Control.cpp
+  //-----------------------------------------------------===//
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op);
+  mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::Block *newBlock(mlir::TypeRange types = {});
+  void branchTo(mlir::Block *block, mlir::ValueRange args = {});
+  /// Runs \p body under \p condition; the values it returns merge with
+  /// \p otherwise. Null condition: always.
+  Registers guarded(mlir::Value condition, mlir::ValueRange otherwise,
+                    llvm::function_ref<Registers()> body);
+
+  mlir::func::FuncOp kernel;
+  mlir::ModuleOp target;
+  int smVersion;
+  int numWarps = 1;
+  SharedPlan plan;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  mlir::LLVM::LLVMFuncOp function;
+  /// Dominates everything: constants and thread numbers live here.
+  mlir::Block *prologue = nullptr;
+  mlir::Value tid;
+  mlir::Value sharedBase;
+  llvm::DenseMap<mlir::Value, Registers> values;
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Attribute>, mlir::Value> constants;
+  std::map<std::vector<int32_t>, mlir::Value> coordinates;
+  llvm::DenseMap<uint32_t, mlir::Value> zeroBitTests;
+};
+
+} // namespace tandem::lower
+
+#endif // TANDEM_CODEGEN_LOWER_EMITTER_H

@@ -1,0 +1,297 @@
+//===- Memory.cpp - Tiles from and to global memory -----------------------===//
+//
+// One 64-bit address for each row that a thread holds; its columns are constant
+// offsets from it. A column exists when its number is below what is left of the
+// row, a 32-bit comparison. Masked accesses are real branches around one
+// access, which ptxas turns into predicates.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/lower/Emitter.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tandem;
+using namespace tandem::lower;
+using tile::LinearLayout;
+
+//===--- Elements in words ------------------------------------------------===//
+
+Emitter::Words Emitter::wordsOf(Type element, int elements) {
+  Words words;
+  words.elements = elements;
+  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  words.bytes = elementBytes * elements;
+  words.word = element;
+  if (elementBytes < 4 && elements > 1) {
+    const int64_t wordBytes = std::min<int64_t>(words.bytes, 4);
+    words.word = b.getIntegerType(unsigned(wordBytes * 8));
+    words.perWord = int(wordBytes / elementBytes);
+  }
+  words.count = elements / words.perWord;
+  words.type = words.count == 1
+                   ? words.word
+                   : VectorType::get({int64_t(words.count)}, words.word);
+  return words;
+}
+
+void Emitter::unpack(Value access, const Words &words, Type element,
+                     Registers &out) {
+  for (int w = 0; w < words.count; ++w) {
+    Value word = access;
+    if (words.count > 1)
+      word = LLVM::ExtractElementOp::create(b, loc, access, constant(32, w));
+    if (words.perWord == 1) {
+      out.push_back(word);
+      continue;
+    }
+    Value parts = LLVM::BitcastOp::create(
+        b, loc, VectorType::get({int64_t(words.perWord)}, element), word);
+    for (int i = 0; i < words.perWord; ++i)
+      out.push_back(
+          LLVM::ExtractElementOp::create(b, loc, parts, constant(32, i)));
+  }
+}
+
+Value Emitter::pack(ArrayRef<Value> elements, const Words &words) {
+  auto build = [&](ArrayRef<Value> parts) {
+    auto type =
+        VectorType::get({int64_t(parts.size())}, parts.front().getType());
+    Value vector = LLVM::PoisonOp::create(b, loc, type);
+    for (auto [i, part] : llvm::enumerate(parts))
+      vector = LLVM::InsertElementOp::create(b, loc, vector, part,
+                                             constant(32, int64_t(i)));
+    return vector;
+  };
+  SmallVector<Value> packed;
+  for (int w = 0; w < words.count; ++w) {
+    if (words.perWord == 1) {
+      packed.push_back(elements[w]);
+      continue;
+    }
+    Value parts = build(elements.slice(w * words.perWord, words.perWord));
+    packed.push_back(LLVM::BitcastOp::create(b, loc, words.word, parts));
+  }
+  return words.count == 1 ? packed.front() : build(packed);
+}
+
+//===--- Windows ----------------------------------------------------------===//
+
+Value Emitter::columnsLeft(Value start, Value end, const LinearLayout &layout) {
+  // Clamped to [0, columns], so that 32 bits are enough.
+  Value left = LLVM::SubOp::create(b, loc, end, start);
+  left = LLVM::SMinOp::create(b, loc, left, constant(64, layout.shape()[1]));
+  left = LLVM::SMaxOp::create(b, loc, left, constant(64, 0));
+  left = LLVM::TruncOp::create(b, loc, b.getI32Type(), left);
+  return LLVM::SubOp::create(b, loc, left,
+                             threadCoordinate(layout, tile::colDim));
+}
+
+Value Emitter::isBefore(int32_t column, Value left) {
+  return LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt,
+                              constant(32, column), left);
+}
+
+LogicalResult Emitter::emitLoad(tile::LoadOp op) {
+  RankedTensorType type = op.getType();
+  const LinearLayout &layout = tile::layoutOf(type);
+  Type element = registerType(type);
+  const int vector = int(op.getVector());
+  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  const int pieceElements = int(std::min<int64_t>(vector, 16 / elementBytes));
+  const Words words = wordsOf(element, pieceElements);
+
+  Value start = scalar(op.getStart());
+  Value base = scalar(op.getBase());
+  Value stride = op.getStride() ? scalar(op.getStride()) : Value();
+  Value left = columnsLeft(start, scalar(op.getEnd()), layout);
+  Value firstColumn = add(start, toI64(threadCoordinate(layout, tile::colDim)));
+  if (stride)
+    firstColumn = LLVM::MulOp::create(b, loc, firstColumn, stride);
+
+  Attribute padAttr = op.getPad();
+  if (auto number = dyn_cast<FloatAttr>(padAttr);
+      number && isa<IntegerType>(element))
+    padAttr = b.getIntegerAttr(element, number.getValue().bitcastToAPInt());
+  Value pad = constant(element, padAttr);
+  SmallVector<Value> padElements(pieceElements, pad);
+  Value padWord = pack(padElements, words);
+
+  const Registers none;
+  const Registers &rows = op.getRows() ? get(op.getRows()) : none;
+  const Registers &mask = op.getMask() ? get(op.getMask()) : none;
+  llvm::SmallDenseMap<int64_t, Value> rowPointers;
+  auto rowPointer = [&](int64_t row) {
+    Value &pointer = rowPointers[row];
+    if (!pointer) {
+      Value offset = rows.empty() ? firstColumn : add(rows[row], firstColumn);
+      pointer = LLVM::GEPOp::create(b, loc, base.getType(), element, base,
+                                    ValueRange{offset});
+    }
+    return pointer;
+  };
+  // Addresses are computed outside of the branches, where they are shared.
+  if (!rows.empty())
+    for (int64_t row = 0; row < int64_t(rows.size()); ++row)
+      rowPointer(row);
+  else
+    rowPointer(0);
+
+  Registers results;
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += vector) {
+    const int64_t row = layout.projectRegister(reg, tile::colDim);
+    const int32_t column = layout.registerCoordinate(reg)[tile::colDim];
+    Value exists = isBefore(column, left);
+    if (!mask.empty())
+      exists = andBits(exists, mask[row]);
+    Value pointer = rowPointer(rows.empty() ? 0 : row);
+    SmallVector<Value> pads(vector / pieceElements, padWord);
+    Registers pieces = guarded(exists, pads, [&] {
+      Registers loaded;
+      for (int piece = 0; piece < vector; piece += pieceElements) {
+        Value address = pointer;
+        if (stride) {
+          Value offset =
+              LLVM::MulOp::create(b, loc, stride, constant(64, column + piece));
+          address = LLVM::GEPOp::create(b, loc, base.getType(), element,
+                                        pointer, ValueRange{offset});
+        } else if (column + piece) {
+          address = LLVM::GEPOp::create(
+              b, loc, base.getType(), element, pointer,
+              ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(column + piece)});
+        }
+        loaded.push_back(LLVM::LoadOp::create(b, loc, words.type, address,
+                                              unsigned(words.bytes)));
+      }
+      return loaded;
+    });
+    for (Value piece : pieces)
+      unpack(piece, words, element, results);
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
+LogicalResult Emitter::emitStore(tile::StoreOp op) {
+  RankedTensorType type = op.getValue().getType();
+  const LinearLayout &layout = tile::layoutOf(type);
+  Type element = registerType(type);
+  const int vector = int(op.getVector());
+  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  const int pieceElements = int(std::min<int64_t>(vector, 16 / elementBytes));
+  const Words words = wordsOf(element, pieceElements);
+
+  Value start = scalar(op.getStart());
+  Value base = scalar(op.getBase());
+  Value stride = op.getStride() ? scalar(op.getStride()) : Value();
+  Value left = columnsLeft(start, scalar(op.getEnd()), layout);
+  Value owner = ownerPredicate(layout);
+  if (owner) // a thread that owns nothing has no columns
+    left = LLVM::SelectOp::create(b, loc, owner, left, constant(32, 0));
+  Value firstColumn = add(start, toI64(threadCoordinate(layout, tile::colDim)));
+  if (stride)
+    firstColumn = LLVM::MulOp::create(b, loc, firstColumn, stride);
+
+  const Registers none;
+  const Registers &rows = op.getRows() ? get(op.getRows()) : none;
+  const Registers &mask = op.getMask() ? get(op.getMask()) : none;
+  const Registers &values = get(op.getValue());
+  SmallVector<Value> rowPointers;
+  for (size_t row = 0; row < std::max<size_t>(rows.size(), 1); ++row) {
+    Value offset = rows.empty() ? firstColumn : add(rows[row], firstColumn);
+    rowPointers.push_back(LLVM::GEPOp::create(b, loc, base.getType(), element,
+                                              base, ValueRange{offset}));
+  }
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += vector) {
+    const int64_t row = layout.projectRegister(reg, tile::colDim);
+    const int32_t column = layout.registerCoordinate(reg)[tile::colDim];
+    Value exists = isBefore(column, left);
+    if (!mask.empty())
+      exists = andBits(exists, mask[row]);
+    Value pointer = rowPointers[rows.empty() ? 0 : row];
+    guarded(exists, {}, [&] {
+      for (int piece = 0; piece < vector; piece += pieceElements) {
+        Value address = pointer;
+        if (stride) {
+          Value offset =
+              LLVM::MulOp::create(b, loc, stride, constant(64, column + piece));
+          address = LLVM::GEPOp::create(b, loc, base.getType(), element,
+                                        pointer, ValueRange{offset});
+        } else if (column + piece) {
+          address = LLVM::GEPOp::create(
+              b, loc, base.getType(), element, pointer,
+              ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(column + piece)});
+        }
+        Value packed = pack(
+            ArrayRef<Value>(values).slice(reg + piece, pieceElements), words);
+        LLVM::StoreOp::create(b, loc, packed, address, unsigned(words.bytes));
+      }
+      return Registers();
+    });
+  }
+  return success();
+}
+
+LogicalResult Emitter::emitMask(tile::MaskOp op) {
+  RankedTensorType type = op.getType();
+  const LinearLayout &layout = tile::layoutOf(type);
+  Type element = registerType(type);
+  Attribute fillAttr = op.getFill();
+  if (auto number = dyn_cast<FloatAttr>(fillAttr);
+      number && isa<IntegerType>(element))
+    fillAttr = b.getIntegerAttr(element, number.getValue().bitcastToAPInt());
+  Value fill = constant(element, fillAttr);
+  Value left = columnsLeft(scalar(op.getStart()), scalar(op.getEnd()), layout);
+  const Registers operand = get(op.getValue());
+  llvm::SmallDenseMap<int32_t, Value> tests;
+  Registers results;
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+    const int32_t column = layout.registerCoordinate(reg)[tile::colDim];
+    Value &exists = tests[column];
+    if (!exists)
+      exists = isBefore(column, left);
+    results.push_back(
+        LLVM::SelectOp::create(b, loc, exists, operand[reg], fill));
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
+LogicalResult Emitter::emitRange(tile::RangeOp op) {
+  RankedTensorType type = op.getType();
+  const LinearLayout &layout = tile::layoutOf(type);
+  const int dim =
+      type.getDimSize(tile::rowDim) == 1 ? tile::colDim : tile::rowDim;
+  Value first =
+      add(scalar(op.getStart()), toI64(threadCoordinate(layout, dim)));
+  Registers results;
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+    const int32_t at = layout.registerCoordinate(reg)[dim];
+    Value number = at ? add(first, constant(64, at)) : first;
+    if (type.getElementType().isInteger(32))
+      number = LLVM::TruncOp::create(b, loc, b.getI32Type(), number);
+    results.push_back(number);
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
+LogicalResult Emitter::emitReportError(tile::ReportErrorOp op) {
+  const LinearLayout &layout = tile::layoutOf(op.getBad().getType());
+  Value slot = scalar(op.getSlot());
+  Value owner = ownerPredicate(layout);
+  const Registers bad = get(op.getBad());
+  const Registers index = get(op.getRowIndex());
+  Value step = constant(64, int64_t(op.getStep()) << 48);
+  for (size_t reg = 0; reg < bad.size(); ++reg) {
+    Value reports = owner ? andBits(bad[reg], owner) : bad[reg];
+    guarded(reports, {}, [&] {
+      Value word = LLVM::OrOp::create(b, loc, index[reg], step);
+      LLVM::AtomicRMWOp::create(b, loc, LLVM::AtomicBinOp::umin, slot, word,
+                                LLVM::AtomicOrdering::monotonic,
+                                StringRef("device"));
+      return Registers();
+    });
+  }
+  return success();
+}
