@@ -89,6 +89,50 @@ Result<Params> paramsFrom(const char *text) {
   return params;
 }
 
+/// The op of that name, or an error that suggests the nearest one.
+Result<const OpInfo *> definedOp(const char *name) {
+  const OpInfo *op = findOpInfo(name);
+  if (op && op->defined)
+    return op;
+  std::string_view near = nearestOpName(name);
+  return Error("no op is named " + quote(name) +
+               (near.empty() || near == name
+                    ? ""
+                    : "; did you mean " + quote(near) + "?"));
+}
+
+/// Reads the members `dtype` and `shape`, where they are, of \p j.
+struct PartialType {
+  std::optional<DType> dtype;
+  std::optional<std::vector<Dim>> shape;
+};
+Result<PartialType> partialTypeFrom(const json &j, const std::string &place) {
+  PartialType type;
+  if (!j.is_object())
+    return Error(place + ": not a JSON object");
+  if (auto it = j.find("dtype"); it != j.end()) {
+    if (it->is_string())
+      type.dtype = dtypeNamed(it->get<std::string>());
+    if (!type.dtype)
+      return Error(place + ".dtype: no dtype is named " + it->dump());
+  }
+  if (auto it = j.find("shape"); it != j.end()) {
+    if (!it->is_array())
+      return Error(place + ".shape: not a JSON list");
+    type.shape.emplace();
+    for (const json &dim : *it) {
+      if (dim.is_string())
+        type.shape->push_back(dim.get<std::string>());
+      else if (dim.is_number_integer())
+        type.shape->push_back(dim.get<int64_t>());
+      else
+        return Error(place + ".shape: " + dim.dump() +
+                     ", expected a size or a symbol");
+    }
+  }
+  return type;
+}
+
 tandem_status giveRecipe(Result<Recipe> recipe, tandem_recipe **out,
                          char **error) {
   if (!recipe)
@@ -112,6 +156,52 @@ char *tandem_ops(void) {
   return giveJson(all);
 }
 
+tandem_status tandem_infer(const char *op, const char *operands,
+                           const char *params, const char *out, char **results,
+                           char **error) {
+  return guarded(error, [&] {
+    auto info = definedOp(op);
+    if (!info)
+      return fail(TANDEM_UNKNOWN, info.error(), error);
+    json listed = json::parse(operands, nullptr, false);
+    if (!listed.is_array())
+      return fail(TANDEM_INVALID, Error("operands: not a JSON list"), error);
+    std::vector<TensorType> types;
+    for (size_t i = 0; i < listed.size(); ++i) {
+      std::string place = "operands[" + std::to_string(i) + "]";
+      auto type = partialTypeFrom(listed[i], place);
+      if (!type)
+        return fail(TANDEM_INVALID, type.error(), error);
+      if (!type->dtype || !type->shape)
+        return fail(TANDEM_INVALID, Error(place + ": needs dtype and shape"),
+                    error);
+      types.push_back({*type->dtype, *type->shape});
+    }
+    auto given = paramsFrom(params);
+    if (!given)
+      return fail(TANDEM_INVALID, given.error(), error);
+    if (auto r = checkParams(**info, *given); !r)
+      return fail(TANDEM_INVALID, r.error(), error);
+    auto declared = partialTypeFrom(
+        out ? json::parse(out, nullptr, false) : json::object(), "out");
+    if (!declared)
+      return fail(TANDEM_INVALID, declared.error(), error);
+    auto inferred =
+        inferResults(**info, types, *given, declared->shape, declared->dtype);
+    if (!inferred)
+      return fail(TANDEM_INVALID, inferred.error(), error);
+    json all = json::array();
+    for (const TensorType &type : *inferred) {
+      json shape = json::array();
+      for (const Dim &dim : type.shape)
+        shape.push_back(dim.isSymbol() ? json(dim.symbol()) : json(dim.size()));
+      all.push_back({{"dtype", dtypeName(type.dtype)}, {"shape", shape}});
+    }
+    *results = giveJson(all);
+    return TANDEM_OK;
+  });
+}
+
 tandem_status tandem_recipe_read(const char *text, const char *file,
                                  tandem_recipe **recipe, char **error) {
   return guarded(error, [&] {
@@ -131,16 +221,9 @@ tandem_status tandem_recipe_for_op(const char *op, const tandem_view *inputs,
                                    const char *outDtype, tandem_recipe **recipe,
                                    char **error) {
   return guarded(error, [&] {
-    const OpInfo *info = findOpInfo(op);
-    if (!info || !info->defined) {
-      std::string_view near = nearestOpName(op);
-      return fail(TANDEM_UNKNOWN,
-                  Error("no op is named " + quote(op) +
-                        (near.empty() || near == op
-                             ? ""
-                             : "; did you mean " + quote(near) + "?")),
-                  error);
-    }
+    auto info = definedOp(op);
+    if (!info)
+      return fail(TANDEM_UNKNOWN, info.error(), error);
     auto given = paramsFrom(params);
     if (!given)
       return fail(TANDEM_INVALID, given.error(), error);
@@ -164,7 +247,7 @@ tandem_status tandem_recipe_for_op(const char *op, const tandem_view *inputs,
       types.push_back(
           {view.desc.dtype, {view.desc.shape.begin(), view.desc.shape.end()}});
     return giveRecipe(
-        singleOpRecipe(info->code, std::move(types), given.take(), dtype),
+        singleOpRecipe((*info)->code, std::move(types), given.take(), dtype),
         recipe, error);
   });
 }

@@ -61,6 +61,13 @@ void tandem_free(char *text);
  * [{name, type, default, range, doc}], summary, description}]. */
 char *tandem_ops(void);
 
+/* The types of the results of `op` for operands of these types: `operands` is
+ * [{dtype, shape}] with sizes and symbols, `params` a JSON object or NULL,
+ * `out` {"dtype"?, "shape"?} or NULL, what the step itself declares. */
+tandem_status tandem_infer(const char *op, const char *operands,
+                           const char *params, const char *out, char **results,
+                           char **error);
+
 /*--- recipes ---------------------------------------------------------------*/
 
 /* Reads and checks a recipe. All of its errors are reported at once, each with

@@ -1,0 +1,249 @@
+//===- Bindings.cpp - libtandem.so in Python ------------------------------===//
+//
+// As thin as it can be: handles become objects, a status becomes an exception,
+// JSON stays text. NumPy is known only to the Python side, which passes a view
+// as (dtype, shape, strides in elements, address).
+//
+//===----------------------------------------------------------------------===//
+#include "tandem/tandem.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace {
+
+template <auto close>
+struct Closer {
+  template <typename T>
+  void operator()(T *handle) const {
+    close(handle);
+  }
+};
+
+struct Recipe {
+  std::unique_ptr<tandem_recipe, Closer<tandem_recipe_close>> handle;
+};
+struct Program {
+  std::unique_ptr<tandem_program, Closer<tandem_program_close>> handle;
+};
+struct Device {
+  std::unique_ptr<tandem_device, Closer<tandem_device_close>> handle;
+};
+
+/// Text of the library's as a Python-side string.
+std::string take(char *text) {
+  std::unique_ptr<char, Closer<tandem_free>> owner(text);
+  return text ? text : "";
+}
+
+/// Raises what SEMANTICS of the C interface calls a status.
+void check(tandem_status status, char *error) {
+  if (status == TANDEM_OK)
+    return;
+  const std::string text = take(error);
+  switch (status) {
+  case TANDEM_INVALID:
+    throw py::value_error(text);
+  case TANDEM_UNKNOWN:
+    throw py::key_error(text);
+  default:
+    throw std::runtime_error(text);
+  }
+}
+
+/// Calls a fallible function without the interpreter's lock.
+template <typename Call>
+void calling(Call call) {
+  char *error = nullptr;
+  tandem_status status;
+  {
+    py::gil_scoped_release release;
+    status = call(&error);
+  }
+  check(status, error);
+}
+
+using View = std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>,
+                        uintptr_t>;
+
+std::vector<tandem_view> viewsFrom(const std::vector<View> &views) {
+  std::vector<tandem_view> all;
+  for (const auto &[dtype, shape, strides, address] : views)
+    all.push_back({dtype.c_str(), static_cast<int32_t>(shape.size()),
+                   shape.data(), strides.data(),
+                   reinterpret_cast<void *>(address)});
+  return all;
+}
+
+const char *orNull(const std::optional<std::string> &text) {
+  return text ? text->c_str() : nullptr;
+}
+
+} // namespace
+
+PYBIND11_MODULE(_native, m) {
+  m.doc() = "The C interface of libtandem.so, see include/tandem/tandem.h.";
+
+  m.def("version", [] { return std::string(tandem_version()); });
+  m.def("ops", [] { return take(tandem_ops()); });
+
+  m.def("infer", [](const std::string &op, const std::string &operands,
+                    const std::string &params, const std::string &out) {
+    char *results = nullptr;
+    calling([&](char **error) {
+      return tandem_infer(op.c_str(), operands.c_str(), params.c_str(),
+                          out.c_str(), &results, error);
+    });
+    return take(results);
+  });
+
+  py::class_<Recipe>(m, "Recipe")
+      .def_static("read",
+                  [](const std::string &text, const std::string &file) {
+                    tandem_recipe *out = nullptr;
+                    calling([&](char **error) {
+                      return tandem_recipe_read(text.c_str(), file.c_str(),
+                                                &out, error);
+                    });
+                    return Recipe{decltype(Recipe::handle)(out)};
+                  })
+      .def_static("from_insn",
+                  [](const std::string &text, const std::string &file) {
+                    tandem_recipe *out = nullptr;
+                    calling([&](char **error) {
+                      return tandem_recipe_from_insn(text.c_str(), file.c_str(),
+                                                     &out, error);
+                    });
+                    return Recipe{decltype(Recipe::handle)(out)};
+                  })
+      .def_static("for_op",
+                  [](const std::string &op, const std::vector<View> &inputs,
+                     const std::optional<std::string> &params,
+                     const std::optional<std::string> &outDtype) {
+                    tandem_recipe *out = nullptr;
+                    std::vector<tandem_view> views = viewsFrom(inputs);
+                    calling([&](char **error) {
+                      return tandem_recipe_for_op(
+                          op.c_str(), views.data(), views.size(),
+                          orNull(params), orNull(outDtype), &out, error);
+                    });
+                    return Recipe{decltype(Recipe::handle)(out)};
+                  })
+      .def("json",
+           [](const Recipe &r) {
+             return take(tandem_recipe_json(r.handle.get()));
+           })
+      .def("warnings",
+           [](const Recipe &r) {
+             return take(tandem_recipe_warnings(r.handle.get()));
+           })
+      .def("insn",
+           [](const Recipe &r) {
+             char *text = nullptr;
+             calling([&](char **error) {
+               return tandem_recipe_insn(r.handle.get(), &text, error);
+             });
+             return take(text);
+           })
+      .def("outputs",
+           [](const Recipe &r, const std::vector<View> &inputs) {
+             char *text = nullptr;
+             std::vector<tandem_view> views = viewsFrom(inputs);
+             calling([&](char **error) {
+               return tandem_recipe_outputs(r.handle.get(), views.data(),
+                                            views.size(), &text, error);
+             });
+             return take(text);
+           })
+      .def("evaluate", [](const Recipe &r, const std::vector<View> &inputs,
+                          const std::vector<View> &outputs) {
+        std::vector<tandem_view> in = viewsFrom(inputs);
+        std::vector<tandem_view> out = viewsFrom(outputs);
+        calling([&](char **error) {
+          return tandem_evaluate(r.handle.get(), in.data(), in.size(),
+                                 out.data(), out.size(), error);
+        });
+      });
+
+  py::class_<Program>(m, "Program")
+      .def_static("compile",
+                  [](const Recipe &recipe, const std::string &options) {
+                    tandem_program *out = nullptr;
+                    calling([&](char **error) {
+                      return tandem_compile(recipe.handle.get(),
+                                            options.c_str(), &out, error);
+                    });
+                    return Program{decltype(Program::handle)(out)};
+                  })
+      .def("describe", [](const Program &p) {
+        return take(tandem_program_describe(p.handle.get()));
+      });
+
+  py::class_<Device>(m, "Device")
+      .def_static("open",
+                  [](const std::string &name) {
+                    tandem_device *out = nullptr;
+                    calling([&](char **error) {
+                      return tandem_device_open(name.c_str(), &out, error);
+                    });
+                    return Device{decltype(Device::handle)(out)};
+                  })
+      .def("describe",
+           [](const Device &d) {
+             return take(tandem_device_describe(d.handle.get()));
+           })
+      .def("run",
+           [](const Device &d, const Recipe &recipe, const std::string &options,
+              const std::vector<View> &inputs,
+              const std::vector<View> &outputs) {
+             char *report = nullptr;
+             std::vector<tandem_view> in = viewsFrom(inputs);
+             std::vector<tandem_view> out = viewsFrom(outputs);
+             calling([&](char **error) {
+               tandem_status status =
+                   tandem_run(d.handle.get(), recipe.handle.get(),
+                              options.c_str(), in.data(), in.size(), out.data(),
+                              out.size(), &report, error);
+               // The error repeats what the report says.
+               if (status != TANDEM_OK)
+                 tandem_free(report);
+               return status;
+             });
+             return take(report);
+           })
+      .def("check",
+           [](const Device &d, const Recipe &recipe, const std::string &options,
+              const std::vector<View> &inputs) {
+             char *report = nullptr;
+             std::vector<tandem_view> in = viewsFrom(inputs);
+             calling([&](char **error) {
+               return tandem_check(d.handle.get(), recipe.handle.get(),
+                                   options.c_str(), in.data(), in.size(),
+                                   &report, error);
+             });
+             return take(report);
+           });
+
+  m.def("fuzz", [](const std::string &arguments) {
+    char *report = nullptr;
+    calling([&](char **error) {
+      return tandem_fuzz(arguments.c_str(), &report, error);
+    });
+    return take(report);
+  });
+  m.def("main", [](const std::vector<std::string> &arguments) {
+    std::vector<const char *> words;
+    for (const std::string &word : arguments)
+      words.push_back(word.c_str());
+    py::gil_scoped_release release;
+    return tandem_main(static_cast<int>(words.size()), words.data());
+  });
+}

@@ -1,0 +1,14 @@
+"""The ``tandem`` command."""
+
+import sys
+
+from tandem import _native
+
+
+def main() -> int:
+    """Run the command line; return its exit status."""
+    return _native.main(sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
