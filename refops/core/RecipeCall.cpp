@@ -27,7 +27,8 @@ static bool checkDesc(const TensorDesc &desc, const std::string &place,
   }
   TensorType type;
   type.dtype = desc.dtype;
-  type.shape.assign(desc.shape.begin(), desc.shape.end());
+  for (int64_t size : desc.shape)
+    type.shape.emplace_back(size);
   if (const std::string problem = problemOfShape(type); !problem.empty()) {
     messages.add(place, problem);
     return false;
