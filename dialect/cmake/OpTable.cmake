@@ -18,6 +18,7 @@ function(tandem_derive_op_table td)
             ${PROJECT_SOURCE_DIR}/${td} -I ${PROJECT_SOURCE_DIR}
             -I ${TANDEM_MLIR_INCLUDE_DIR}
     COMMAND ${Python3_EXECUTABLE} ${script} ${PROJECT_BINARY_DIR}/refops/core
+    WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
     OUTPUT_VARIABLE lines RESULTS_VARIABLE codes ERROR_VARIABLE errors
     OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT codes STREQUAL "0;0")
