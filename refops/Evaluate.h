@@ -22,23 +22,42 @@ struct Expected {
   /// How far a correct kernel may be from it before its last rounding; 0 asks
   /// for the rounded value bit for bit.
   std::vector<double> error;
-  /// 1 where no verdict is possible (an intermediate may have overflowed), and
-  /// for elements that the op does not write: 2 (they must stay untouched).
+  /// 1 where no verdict is possible (an intermediate may have overflowed, or
+  /// the element depends on a row with a bad index), and for elements that the
+  /// op does not write: 2 (they must stay untouched). `error` means nothing
+  /// there.
   std::vector<uint8_t> unchecked;
-  /// For index outputs: the other indices that a computed near-tie allows;
-  /// empty when only `value` is right.
+  /// For index outputs: the other indices that a computed near-tie allows. One
+  /// list an element, empty when only `value` is right; no lists at all when
+  /// that holds for every element.
   std::vector<std::vector<int64_t>> alternatives;
 };
 
+/// An index of EMBED outside its table.
+struct IndexFault {
+  int step = 0;
+  /// Row of the step's output, counted in row-major order.
+  int64_t row = 0;
+  int64_t index = 0;
+  bool operator==(const IndexFault &) const = default;
+};
+
 struct EvaluateOptions {
-  /// Worker threads.
+  /// Worker threads. The result does not depend on it.
   int jobs = 1;
+  /// If given, index faults do not fail the call: they are appended here in
+  /// order of (step, row), so that the first one is what a device reports. The
+  /// row stays untouched in an output of EMBED itself, and has no verdict where
+  /// a later step computes with it.
+  std::vector<IndexFault> *faults = nullptr;
 };
 
 /// Evaluates \p recipe on host views with the error-carrying number type under
-/// \p contract (one StepContract a step; a step without one is exact).
+/// \p contract: one StepContract a step. A step without one is exact real
+/// arithmetic; one whose contract lacks the depth or dot product that its op
+/// needs is an error, so that silence never widens a bound.
 /// Fails on what SEMANTICS calls an error (an id outside its table), naming
-/// step, row and index; `partial` semantics for such rows are in IndexErrors.
+/// step, row and index; see EvaluateOptions::faults.
 Result<std::vector<Expected>> evaluate(const Recipe &recipe,
                                        const std::vector<View> &inputs,
                                        const Contract &contract,
@@ -46,7 +65,7 @@ Result<std::vector<Expected>> evaluate(const Recipe &recipe,
 
 /// Evaluates in plain double and writes the outputs, each rounded once at every
 /// declared scratch and output type. In-place operands are updated in \p
-/// inputs.
+/// inputs. An output may be the same memory as an input.
 Result<void> run(const Recipe &recipe, const std::vector<View> &inputs,
                  const std::vector<View> &outputs,
                  const EvaluateOptions &options = {});

@@ -1,0 +1,159 @@
+//===- Evaluate.cpp - What a recipe should give ---------------------------===//
+#include "refops/Evaluate.h"
+#include "refops/Registry.h"
+
+#include <cstring>
+
+using namespace tandem;
+using namespace tandem::refops;
+
+/// One fault as a message: the first of them in order of (step, row).
+static Result<void> report(const Recipe &recipe, FaultLog &log,
+                           const EvaluateOptions &options) {
+  if (log.faults.empty())
+    return {};
+  std::sort(log.faults.begin(), log.faults.end(),
+            [](const IndexFault &a, const IndexFault &b) {
+              return std::pair(a.step, a.row) < std::pair(b.step, b.row);
+            });
+  if (options.faults) {
+    options.faults->insert(options.faults->end(), log.faults.begin(),
+                           log.faults.end());
+    return {};
+  }
+  const IndexFault &first = log.faults.front();
+  const Step &step = recipe.steps[static_cast<size_t>(first.step)];
+  return Error(recipe.name + ": steps[" + std::to_string(first.step) +
+               "]: " + std::string(opInfo(step.op).mnemonic) + ": row " +
+               std::to_string(first.row) + ": index " +
+               std::to_string(first.index) + " is outside its table");
+}
+
+template <typename T>
+static Result<void>
+evaluateFused(const Recipe &recipe, const std::vector<View> &inputs,
+              std::vector<Sink> outputs, const Contract *contract,
+              const EvaluateOptions &options) {
+  FaultLog log;
+  const StepNumerics unused = StepNumerics::exact();
+  const Params none;
+  OpCall<T> call;
+  for (const View &input : inputs)
+    call.in.emplace_back(input);
+  call.out = std::move(outputs);
+  call.params = &none;
+  call.numerics = &unused;
+  call.jobs = options.jobs;
+  call.log = &log;
+  call.recipe = &recipe;
+  call.contract = contract;
+  const RefOp *fused = find_op(Opcode::FUSED);
+  Result<void> done;
+  if constexpr (std::is_same_v<T, double>)
+    done = fused->evaluate(call);
+  else
+    done = fused->evaluateBounded(call);
+  return done ? report(recipe, log, options) : done;
+}
+
+static std::vector<TensorDesc> descsOf(const std::vector<View> &views) {
+  std::vector<TensorDesc> descs;
+  for (const View &view : views)
+    descs.push_back(view.desc);
+  return descs;
+}
+
+static Expected expectedFrom(Buffer buffer) {
+  Expected expected;
+  expected.desc = buffer.desc;
+  expected.unchecked = std::move(buffer.unwritten);
+  expected.unchecked.resize(buffer.value.size());
+  for (size_t i = 0; i < buffer.error.size(); ++i)
+    if (!expected.unchecked[i] && !(buffer.error[i] < infinity))
+      expected.unchecked[i] = 1;
+  // An index is right or it is not: its neighbours are no near miss.
+  for (size_t i = 0; i < buffer.alternatives.size(); ++i)
+    if (!buffer.alternatives[i].empty())
+      buffer.error[i] = 0;
+  expected.value = std::move(buffer.value);
+  expected.error = std::move(buffer.error);
+  expected.alternatives = std::move(buffer.alternatives);
+  return expected;
+}
+
+Result<std::vector<Expected>>
+tandem::refops::evaluate(const Recipe &recipe, const std::vector<View> &inputs,
+                         const Contract &contract,
+                         const EvaluateOptions &options) {
+  Result<DimBindings> bindings = bindDims(recipe, descsOf(inputs));
+  if (!bindings)
+    return bindings.error();
+  std::vector<Buffer> buffers;
+  buffers.reserve(recipe.outputs.size());
+  std::vector<Sink> sinks;
+  for (const RecipeOutput &output : recipe.outputs) {
+    buffers.emplace_back(output.type.dtype,
+                         bindShape(output.type.shape, *bindings), false, true);
+    sinks.emplace_back(buffers.back());
+  }
+  if (Result<void> done = evaluateFused<Bounded>(
+          recipe, inputs, std::move(sinks), &contract, options);
+      !done)
+    return done.error();
+  std::vector<Expected> expected;
+  for (Buffer &buffer : buffers)
+    expected.push_back(expectedFrom(std::move(buffer)));
+  return expected;
+}
+
+/// Whether the memory of two views may have a byte in common.
+static bool mayOverlap(const View &a, const View &b) {
+  const auto end = [](const View &v) {
+    return v.data +
+           v.desc.extent() * static_cast<int64_t>(dtypeSize(v.desc.dtype));
+  };
+  return a.data < end(b) && b.data < end(a);
+}
+
+/// A copy of \p view's elements in dense memory of its own.
+static View denseCopy(const View &view, std::vector<std::byte> &storage) {
+  const size_t size = dtypeSize(view.desc.dtype);
+  storage.resize(static_cast<size_t>(view.desc.numElements()) * size);
+  std::byte *to = storage.data();
+  forRuns(view.desc, view.desc.isContiguous(), 0, view.desc.numElements(),
+          [&](int64_t offset, int64_t stride, int64_t n) {
+            for (int64_t i = 0; i < n; ++i, to += size)
+              std::memcpy(to,
+                          view.data + (offset + i * stride) *
+                                          static_cast<int64_t>(size),
+                          size);
+          });
+  return {contiguous(view.desc.dtype, view.desc.shape), storage.data()};
+}
+
+Result<void> tandem::refops::run(const Recipe &recipe,
+                                 const std::vector<View> &inputs,
+                                 const std::vector<View> &outputs,
+                                 const EvaluateOptions &options) {
+  std::vector<Operand> in, out;
+  for (const View &view : inputs)
+    in.push_back({view.desc, reinterpret_cast<uint64_t>(view.data)});
+  for (const View &view : outputs)
+    out.push_back({view.desc, reinterpret_cast<uint64_t>(view.data)});
+  if (Result<DimBindings> checked = checkCall(recipe, in, out); !checked)
+    return checked.error();
+
+  // An input that an output overwrites is read from a copy.
+  std::vector<View> sources = inputs;
+  std::vector<std::vector<std::byte>> copies(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (const View &output : outputs)
+      if (!recipe.inputs[i].isState && copies[i].empty() &&
+          mayOverlap(inputs[i], output))
+        sources[i] = denseCopy(inputs[i], copies[i]);
+  std::vector<Sink> sinks;
+  for (const View &output : outputs)
+    sinks.emplace_back(output);
+  return evaluateFused<double>(recipe, sources, std::move(sinks), nullptr,
+                               options);
+}

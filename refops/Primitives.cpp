@@ -1,0 +1,164 @@
+//===- Primitives.cpp - Elementwise operations with their errors ----------===//
+#include "refops/Primitives.h"
+
+using namespace tandem;
+using namespace tandem::refops;
+
+Bounded detail::nonFinite(double value, const Bounded &a, const Bounded &b,
+                          bool certain) {
+  if (a.isCertainNan() || b.isCertainNan())
+    return {std::numeric_limits<double>::quiet_NaN(), 0};
+  if (!certain || !a.hasVerdict() || !b.hasVerdict())
+    return noVerdict(value);
+  return {value, 0};
+}
+
+/// Whether the sign, or being zero, is the same for all numbers within the
+/// error.
+static bool hasCertainSign(const Bounded &x) {
+  return x.error == 0 || std::fabs(x.value) > x.error;
+}
+
+Bounded detail::mulNonFinite(double value, const Bounded &a, const Bounded &b) {
+  // An infinity times what may be zero may be NaN.
+  return nonFinite(value, a, b, hasCertainSign(a) && hasCertainSign(b));
+}
+
+Bounded detail::divideByNearZero(double value, const Bounded &a,
+                                 const Bounded &b) {
+  return nonFinite(value, a, b, b.error == 0 && hasCertainSign(a));
+}
+
+Bounded tandem::refops::addF32(const Bounded &a, const Bounded &b) {
+  const double value = a.value + b.value;
+  if (!std::isfinite(value))
+    return detail::nonFinite(value, a, b, true);
+  return roundedTo(DType::F32, Bounded(value, a.error + b.error));
+}
+
+Bounded tandem::refops::mulF32(const Bounded &a, const Bounded &b) {
+  const double value = a.value * b.value;
+  if (!std::isfinite(value))
+    return detail::mulNonFinite(value, a, b);
+  const double error = a.largest() * b.error + std::fabs(b.value) * a.error;
+  return roundedTo(DType::F32, Bounded(value, error));
+}
+
+Bounded tandem::refops::div(const Bounded &a, const Bounded &b,
+                            const StepNumerics &n) {
+  const double value = a.value / b.value;
+  if (std::fabs(b.value) <= b.error)
+    return detail::divideByNearZero(value, a, b);
+  if (!std::isfinite(value))
+    return detail::mulNonFinite(value, a, b);
+  double error =
+      (a.error + std::fabs(value) * b.error) / (std::fabs(b.value) - b.error);
+  if (n.rcp)
+    error += n.rcp->relative * (std::fabs(value) + error) +
+             n.rcp->absolute * a.largest();
+  return detail::rounded(value, error, n);
+}
+
+Bounded tandem::refops::sqrt(const Bounded &x, const StepNumerics &n) {
+  const double value = std::sqrt(x.value);
+  if (x.error == 0)
+    return std::isfinite(value) ? detail::rounded(value, 0, n)
+                                : Bounded(value, 0);
+  if (x.value - x.error <= 0)
+    return noVerdict(value);
+  return detail::rounded(value, value - std::sqrt(x.value - x.error), n);
+}
+
+Bounded tandem::refops::rsqrt(const Bounded &x, const StepNumerics &n) {
+  const double value = 1 / std::sqrt(x.value);
+  double error = 0;
+  if (x.error > 0 || !x.hasVerdict()) {
+    if (!(x.value - x.error > 0))
+      return noVerdict(value);
+    error = 1 / std::sqrt(x.value - x.error) - value;
+  } else if (!std::isfinite(value) || std::isinf(x.value)) {
+    return {value, 0}; // of zero, of a negative number, of infinity
+  }
+  if (n.rsqrt)
+    return detail::approximated(value, error, n.rsqrt, x.value, n);
+  // A root, then a division: two roundings.
+  return detail::rounded(value, error + n.unit * (value + error), n);
+}
+
+Bounded tandem::refops::exp(const Bounded &x, const StepNumerics &n) {
+  const double value = std::exp(x.value);
+  if (!x.hasVerdict())
+    return noVerdict(value);
+  if (!std::isfinite(x.value)) // exp(-inf) is exactly 0
+    return {value, 0};
+  const double error = x.error == 0 ? 0 : value * std::expm1(x.error);
+  return detail::approximated(value, error, n.exp, x.largest(), n);
+}
+
+Bounded tandem::refops::sigmoid(const Bounded &x, const StepNumerics &n) {
+  const double value = sigmoid(x.value, n);
+  if (!x.hasVerdict())
+    return noVerdict(value);
+  if (!std::isfinite(x.value))
+    return {value, 0};
+  // The logarithmic derivative is 1 - sigmoid(x); over the error's interval it
+  // grows by exp(error) at most.
+  const double complement = sigmoid(-x.value, n);
+  double error = 0;
+  if (x.error > 0)
+    error = std::min(
+        1.0, value * std::expm1(x.error * complement * std::exp(x.error)));
+  if (!n.sigmoid && !n.exp)
+    return detail::rounded(value, error, n);
+  // With E = exp(-|x|) and its error rho, both forms are wrong by
+  // (1 - sigmoid) rho and one addition and one division.
+  const ApproxError &e = *findApproxError("exp");
+  const double rho = e.relative + e.argument * x.largest();
+  double rest = 2 * n.unit;
+  if (n.sigmoid)
+    rest = n.sigmoid->relative - e.relative;
+  if (n.rcp)
+    rest += n.rcp->relative + n.unit;
+  const double absolute = n.sigmoid ? n.sigmoid->absolute : e.absolute;
+  error += (value + error) * (rho * complement * (1 + 0x1p-10) + rest) +
+           std::max(absolute, n.floor);
+  return {value, error};
+}
+
+Bounded tandem::refops::erfc(const Bounded &x, const StepNumerics &n) {
+  const double value = std::erfc(x.value);
+  if (!x.hasVerdict())
+    return noVerdict(value);
+  if (!std::isfinite(x.value))
+    return {value, 0};
+  double error = 0;
+  if (x.error * (1 + std::fabs(x.value)) > 0x1p-6) {
+    error = std::max(std::erfc(x.value - x.error) - value,
+                     value - std::erfc(x.value + x.error));
+  } else if (x.error > 0 && x.value >= 0) {
+    // |erfc'(x)| < erfc(x) (x + sqrt(x^2 + 2)) for x >= 0 (Birnbaum's bound on
+    // Mills' ratio), and erfc' grows by exp(2 x error) over the interval.
+    error = x.error * value * (x.value + std::sqrt(x.value * x.value + 2)) *
+            std::exp(2 * x.value * x.error);
+  } else if (x.error > 0) {
+    const double nearest = std::max(0.0, -x.value - x.error);
+    const double twoOverSqrtPi = 1.1283791670955126;
+    error = x.error * twoOverSqrtPi * std::exp(-nearest * nearest);
+  }
+  return detail::approximated(value, error, n.erfc, x.largest(), n);
+}
+
+Bounded tandem::refops::tanh(const Bounded &x, const StepNumerics &n) {
+  const double value = std::tanh(x.value);
+  if (!x.hasVerdict())
+    return noVerdict(value);
+  if (!std::isfinite(x.value))
+    return {value, 0};
+  double error = 0;
+  if (x.error > 0) {
+    const double cosh = std::cosh(x.value);
+    error = std::min(
+        {2.0, x.error, x.error / (cosh * cosh) * std::exp(2 * x.error)});
+  }
+  return detail::approximated(value, error, n.tanh, x.largest(), n);
+}
