@@ -1,0 +1,557 @@
+//===- Checker.cpp - Every access to memory goes through here -------------===//
+#include "codegen/device/emulator/Checker.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tandem;
+using namespace tandem::emulator;
+
+namespace {
+/// Decides whether an earlier access happens before the present one.
+struct Order {
+  AccessId me; // of lane 0
+  uint64_t bound;
+  uint64_t stamp;
+  uint64_t upTo;
+  uint32_t at;
+  bool strong;
+  bool crossCta;
+  const Warp *warp;
+
+  AccessId lane(unsigned l) const { return me + (uint64_t(l) << laneShift); }
+
+  /// The cases that vectorise; false may still mean ordered.
+  unsigned quick(AccessId earlier, AccessId mine) const {
+    bool isOld = static_cast<int64_t>(earlier) < static_cast<int64_t>(bound);
+    bool isSynchronised =
+        (earlier >> 32) == stamp && (earlier & clockMask) <= upTo;
+    bool isMine = ((earlier ^ mine) >> laneShift) == 0;
+    return unsigned(isOld) | unsigned(isSynchronised) | unsigned(isMine);
+  }
+  bool holds(AccessId earlier, AccessId mine) const {
+    if (quick(earlier, mine) || (strong && (earlier & strongBit)))
+      return true;
+    if (stampOf(earlier) != stamp)
+      return !crossCta;
+    uint64_t clock = earlier & clockMask;
+    if (warpOf(earlier) == static_cast<unsigned>(warp->index))
+      return clock < warp->clock;
+    return clock <= warp->seen[warpOf(earlier)];
+  }
+};
+
+class PageLock {
+public:
+  PageLock(ShadowPage &page, bool needed) : page(needed ? &page : nullptr) {
+    if (needed)
+      while (page.busy.test_and_set(std::memory_order_acquire)) {
+      }
+  }
+  ~PageLock() {
+    if (page)
+      page->busy.clear(std::memory_order_release);
+  }
+
+private:
+  ShadowPage *page;
+};
+} // namespace
+
+static Order orderOf(Exec &x, const Inst &inst, bool strong, bool isShared) {
+  Order order;
+  Cta &cta = *x.cta;
+  order.strong = strong;
+  order.stamp = cta.stamp;
+  order.bound = (isShared ? cta.stamp : cta.oldestStamp) << 32;
+  order.warp = x.warp;
+  order.upTo = x.warp->orderedUpTo;
+  order.at = x.pcOf(inst);
+  order.crossCta = !isShared && x.launch->checkCrossCta;
+  order.me = cta.stamp << 32 | uint64_t(x.warp->index) << warpShift |
+             (strong ? strongBit : 0) | x.warp->clock;
+  return order;
+}
+
+std::array<int64_t, 3> emulator::threadId(const Launch &launch, int warp,
+                                          unsigned lane) {
+  int64_t linear = int64_t(warp) * warpSize + lane;
+  int64_t x = launch.block[0], y = launch.block[1];
+  return {linear % x, linear / x % y, linear / (x * y)};
+}
+
+std::string emulator::threadText(const Launch &launch, int warp,
+                                 unsigned lane) {
+  std::array<int64_t, 3> t = threadId(launch, warp, lane);
+  return cat("thread ", t[0], ",", t[1], ",", t[2]);
+}
+
+/// `'x' (4096 bytes)`, with the distance when the address lies outside.
+static std::string describe(const Region &region, uint64_t address) {
+  std::string name =
+      region.name.empty() ? "an unnamed allocation" : "'" + region.name + "'";
+  std::string size = cat(" (", region.bytes, " bytes)");
+  if (address < region.base)
+    return cat(region.base - address, " bytes before ", name, size);
+  if (address >= region.base + region.bytes)
+    return cat(address - region.base - region.bytes, " bytes after ", name,
+               size);
+  return cat("byte ", address - region.base, " of ", name, size);
+}
+
+static const Region *nearestRegion(const Launch &launch, uint64_t address) {
+  const Region *best = nullptr;
+  uint64_t bestDistance = ~uint64_t(0);
+  for (const Region *region : launch.regions) {
+    uint64_t end = region->base + region->bytes;
+    uint64_t distance = address < region->base ? region->base - address
+                        : address >= end       ? address - end + 1
+                                               : 0;
+    if (distance < bestDistance || (distance == bestDistance && best->freed)) {
+      best = region;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+static const Region *findRegion(const Launch &launch, uint64_t address,
+                                unsigned size) {
+  auto after = std::upper_bound(
+      launch.regions.begin(), launch.regions.end(), address,
+      [](uint64_t a, const Region *region) { return a < region->base; });
+  // Freed regions never overlap live ones: addresses are not reused.
+  if (after == launch.regions.begin())
+    return nullptr;
+  const Region *region = *std::prev(after);
+  return region->holds(address, size) ? region : nullptr;
+}
+
+static const char *verb(AccessKind kind) {
+  return kind == AccessKind::Read    ? "read"
+         : kind == AccessKind::Write ? "write"
+                                     : "atomic";
+}
+
+static void reportRace(Exec &x, const Inst &inst, const Order &order,
+                       const Region &region, uint64_t offset, unsigned lane,
+                       AccessKind kind, AccessId other, uint32_t otherAt,
+                       bool otherWrites) {
+  const Launch &launch = *x.launch;
+  const Inst &there = x.cta->program->code[otherAt];
+  std::string where =
+      threadText(launch, static_cast<int>(warpOf(other)), laneOf(other));
+  std::string who = where;
+  if (stampOf(other) != order.stamp) {
+    uint64_t cta = stampOf(other) - launch.firstStamp;
+    auto gx = static_cast<uint64_t>(launch.grid[0]);
+    auto gy = static_cast<uint64_t>(launch.grid[1]);
+    who = cat("block ", cta % gx, ",", cta / gx % gy, ",", cta / (gx * gy), " ",
+              where);
+  }
+  report(x, inst, lane, "race",
+         cat(verb(kind), " of the same bytes as the ",
+             other & strongBit ? "atomic"
+             : otherWrites     ? "write"
+                               : "read",
+             " at line ", there.line, " by ", who,
+             ", and nothing orders the two"),
+         region.base + offset, describe(region, region.base + offset),
+         cat("line ", there.line, " ", who));
+}
+
+/// One granule, one lane.
+static void raceCell(Exec &x, const Inst &inst, const Order &order,
+                     const Region &region, uint64_t offset, RaceCells &cells,
+                     size_t k, unsigned lane, AccessKind kind) {
+  AccessId mine = order.lane(lane);
+  AccessId &write = cells.write[k];
+  AccessId &readA = cells.readA[k];
+  AccessId &readB = cells.readB[k];
+  if (!order.holds(write, mine))
+    reportRace(x, inst, order, region, offset, lane, kind, write,
+               cells.writeAt[k], true);
+  if (kind == AccessKind::Read) {
+    if (order.holds(readA, mine) && !(readA & strongBit && !order.strong))
+      readA = mine;
+    else if (((readA ^ mine) >> laneShift) != 0)
+      readB = mine;
+    cells.readAt[k] = order.at;
+    return;
+  }
+  if (!order.holds(readA, mine))
+    reportRace(x, inst, order, region, offset, lane, kind, readA,
+               cells.readAt[k], false);
+  else if (!order.holds(readB, mine))
+    reportRace(x, inst, order, region, offset, lane, kind, readB,
+               cells.readAt[k], false);
+  write = mine;
+  cells.writeAt[k] = order.at;
+}
+
+static RaceCells &cellsFor(ShadowPage &page, unsigned size) {
+  unsigned shift = size >= 4 ? 2 : size >= 2 ? 1 : 0;
+  if (!page.cells)
+    page.cells = std::make_unique<RaceCells>(shift);
+  else if (page.cells->shift > shift)
+    page.cells = page.cells->split(shift);
+  return *page.cells;
+}
+
+/// Consecutive lanes from \p lane0 on, \p bytes in one page.
+static void raceRange(Exec &x, const Inst &inst, const Order &order,
+                      const Region &region, uint64_t offset, ShadowPage &page,
+                      unsigned bytes, unsigned size, unsigned lane0,
+                      AccessKind kind) {
+  RaceCells &cells = cellsFor(page, size);
+  size_t begin = offset % pageBytes >> cells.shift;
+  size_t n = bytes >> cells.shift;
+  unsigned perLane = size >> cells.shift; // a power of two
+  auto lanesShift = static_cast<unsigned>(__builtin_ctz(perLane));
+  AccessId first = order.lane(lane0);
+  AccessId *__restrict write = &cells.write[begin];
+  AccessId *__restrict readA = &cells.readA[begin];
+  AccessId *__restrict readB = &cells.readB[begin];
+  const Order o = order;
+  unsigned ok = 1;
+  if (kind == AccessKind::Read) {
+    for (size_t k = 0; k < n; ++k) {
+      AccessId mine = first + (uint64_t(k >> lanesShift) << laneShift);
+      ok &= o.quick(write[k], mine) & o.quick(readA[k], mine);
+    }
+    if (ok) {
+      for (size_t k = 0; k < n; ++k)
+        readA[k] = first + (uint64_t(k >> lanesShift) << laneShift);
+      std::fill_n(&cells.readAt[begin], n, o.at);
+      return;
+    }
+  } else {
+    for (size_t k = 0; k < n; ++k) {
+      AccessId mine = first + (uint64_t(k >> lanesShift) << laneShift);
+      ok &= o.quick(write[k], mine) & o.quick(readA[k], mine) &
+            o.quick(readB[k], mine);
+    }
+    if (ok) {
+      for (size_t k = 0; k < n; ++k)
+        write[k] = first + (uint64_t(k >> lanesShift) << laneShift);
+      std::fill_n(&cells.writeAt[begin], n, o.at);
+      return;
+    }
+  }
+  for (size_t k = 0; k < n; ++k)
+    raceCell(x, inst, order, region, offset + (k << cells.shift), cells,
+             begin + k, lane0 + static_cast<unsigned>(k >> lanesShift), kind);
+}
+
+static void raceLane(Exec &x, const Inst &inst, const Order &order,
+                     const Region &region, uint64_t offset, ShadowPage &page,
+                     unsigned size, unsigned lane, AccessKind kind) {
+  RaceCells &cells = cellsFor(page, size);
+  size_t begin = offset % pageBytes >> cells.shift;
+  size_t n = size >> cells.shift;
+  for (size_t k = 0; k < n; ++k)
+    raceCell(x, inst, order, region, offset + (k << cells.shift), cells,
+             begin + k, lane, kind);
+}
+
+static bool isWritten(const ShadowPage &page, uint64_t offset, unsigned size) {
+  uint64_t at = offset % pageBytes;
+  uint64_t mask = (size == 64 ? ~uint64_t(0) : (uint64_t(1) << size) - 1)
+                  << (at % 64);
+  return (page.init[at / 64] & mask) == mask;
+}
+static void setWritten(ShadowPage &page, uint64_t offset, unsigned size) {
+  uint64_t at = offset % pageBytes;
+  page.init[at / 64] |= ((uint64_t(1) << size) - 1) << (at % 64);
+}
+
+static void reportUnwritten(Exec &x, const Inst &inst, const Region &region,
+                            uint64_t offset, unsigned size, unsigned lane) {
+  uint64_t first = region.shadow->firstUnwritten(offset, size);
+  // An async copy under way explains more than "never written".
+  if (region.base == 0)
+    for (const Warp &warp : x.cta->warps)
+      for (const PendingCopy &copy : warp.copies)
+        if (copy.target < offset + size && offset < copy.target + copy.size) {
+          report(x, inst, lane, "async",
+                 cat("reads bytes that the cp.async at line ",
+                     x.cta->program->code[copy.at].line,
+                     " has not been waited for"),
+                 region.base + offset, describe(region, region.base + offset));
+          return;
+        }
+  report(x, inst, lane, "uninitialised",
+         cat("reads ", size, " bytes, byte ", first,
+             " of which was never written"),
+         region.base + offset + first,
+         describe(region, region.base + offset + first));
+}
+
+/// All \p lanes lie inside \p region, aligned.
+static void shadowAccess(Exec &x, const Inst &inst, const Region &region,
+                         const uint64_t *address, uint32_t lanes, unsigned size,
+                         AccessKind kind, bool strong, bool isContiguous) {
+  const LaunchOptions &options = x.launch->options;
+  bool isShared = region.base == 0;
+  bool races = options.checkRaces && !x.cta->clockExhausted;
+  bool parallel = x.launch->parallel && !isShared;
+  Shadow &shadow = *region.shadow;
+  Order order = orderOf(x, inst, strong, isShared);
+  bool reads = kind != AccessKind::Write;
+  if (isContiguous) {
+    uint64_t offset = address[0] - region.base;
+    uint64_t left = uint64_t(size) * warpSize;
+    unsigned lane = 0;
+    while (left) {
+      auto n =
+          static_cast<unsigned>(std::min(left, pageBytes - offset % pageBytes));
+      ShadowPage &page = shadow.page(offset);
+      PageLock lock(page, parallel);
+      uint64_t at = offset % pageBytes;
+      for (unsigned done = 0; done < n;) {
+        uint64_t bit = (at + done) % 64;
+        auto some =
+            static_cast<unsigned>(std::min<uint64_t>(64 - bit, n - done));
+        uint64_t mask = (some == 64 ? ~uint64_t(0) : (uint64_t(1) << some) - 1)
+                        << bit;
+        uint64_t &word = page.init[(at + done) / 64];
+        if (!reads)
+          word |= mask;
+        else if ((word & mask) != mask && options.checkInit)
+          for (unsigned i = 0; i < some; i += size)
+            if (!isWritten(page, offset + done + i, size)) {
+              reportUnwritten(x, inst, region, offset + done + i, size,
+                              lane + (done + i) / size);
+              break;
+            }
+        done += some;
+      }
+      if (races)
+        raceRange(x, inst, order, region, offset, page, n, size, lane, kind);
+      lane += n / size;
+      offset += n;
+      left -= n;
+    }
+    return;
+  }
+  forEachLane(lanes, [&](unsigned l) {
+    uint64_t offset = address[l] - region.base;
+    ShadowPage &page = shadow.page(offset);
+    PageLock lock(page, parallel);
+    if (reads && options.checkInit && !isWritten(page, offset, size))
+      reportUnwritten(x, inst, region, offset, size, l);
+    if (kind != AccessKind::Read)
+      setWritten(page, offset, size);
+    if (races)
+      raceLane(x, inst, order, region, offset, page, size, l, kind);
+  });
+}
+
+static void reportOutside(Exec &x, const Inst &inst, uint64_t address,
+                          unsigned size, unsigned lane, AccessKind kind,
+                          const Region *near) {
+  if (!x.launch->options.checkMemory)
+    return;
+  if (near && near->freed && near->holds(address, size)) {
+    report(x, inst, lane, "use-after-free",
+           cat(verb(kind), " of ", size, " bytes in a freed allocation"),
+           address, describe(*near, address));
+    return;
+  }
+  report(x, inst, lane, "out-of-bounds",
+         cat(verb(kind), " of ", size, " bytes at ", hex(address),
+             ", outside every allocation"),
+         address, near ? describe(*near, address) : std::string());
+}
+
+static void reportMisaligned(Exec &x, const Inst &inst, uint64_t address,
+                             unsigned size, unsigned lane, AccessKind kind) {
+  if (x.launch->options.checkMemory)
+    report(x, inst, lane, "misaligned",
+           cat(verb(kind), " of ", size, " bytes at ", hex(address),
+               ", which is not a multiple of ", size),
+           address);
+}
+
+/// Global, const and shared memory: \p window regions are searched when
+/// \p only is null.
+static void accessRegions(Exec &x, const Inst &inst, const Region *only,
+                          const uint64_t *address, uint32_t lanes,
+                          unsigned size, AccessKind kind, bool strong,
+                          Accessible &out) {
+  uint64_t low = ~uint64_t(0), high = 0, bits = 0;
+  bool consecutive = lanes == ~0u;
+  if (lanes == ~0u) {
+    // Vectorises; the usual case.
+    uint64_t step = 0;
+    for (int l = 0; l < warpSize; ++l) {
+      step |= (address[l] - address[0]) ^ (uint64_t(size) * unsigned(l));
+      low = std::min(low, address[l]);
+      high = std::max(high, address[l]);
+      bits |= address[l];
+    }
+    consecutive = step == 0;
+  } else {
+    forEachLane(lanes, [&](unsigned l) {
+      low = std::min(low, address[l]);
+      high = std::max(high, address[l]);
+      bits |= address[l];
+    });
+  }
+  const Region *&cached = x.cta->regionCache[x.pcOf(inst)];
+  const Region *region = only ? only : cached;
+  bool inside = region && !region->freed && region->holds(low, size) &&
+                region->holds(high, size);
+  if (!inside && !only) {
+    region = findRegion(*x.launch, low, size);
+    inside = region && !region->freed && region->holds(high, size);
+    if (inside)
+      cached = region;
+  }
+  bool aligned = (bits & (size - 1)) == 0;
+  if (inside && aligned) {
+    char *base = region->host - region->base;
+    out.lanes |= lanes;
+    if (consecutive)
+      out.contiguous = base + address[0];
+    else
+      forEachLane(lanes, [&](unsigned l) { out.host[l] = base + address[l]; });
+    uint32_t shadowed = lanes;
+    // One address for all lanes: two of them tell all there is to tell.
+    if (low == high && kind == AccessKind::Read)
+      shadowed =
+          (lanes & -lanes) | (uint32_t(1) << (31 - __builtin_clz(lanes)));
+    shadowAccess(x, inst, *region, address, shadowed, size, kind, strong,
+                 consecutive);
+    return;
+  }
+  forEachLane(lanes, [&](unsigned l) {
+    const Region *mine = only ? only : findRegion(*x.launch, address[l], size);
+    if (!mine || mine->freed || !mine->holds(address[l], size)) {
+      reportOutside(x, inst, address[l], size, l, kind,
+                    only ? only : nearestRegion(*x.launch, address[l]));
+      return;
+    }
+    if (address[l] & (size - 1)) {
+      reportMisaligned(x, inst, address[l], size, l, kind);
+      return;
+    }
+    out.lanes |= uint32_t(1) << l;
+    out.host[l] = mine->host + (address[l] - mine->base);
+    shadowAccess(x, inst, *mine, address, uint32_t(1) << l, size, kind, strong,
+                 false);
+  });
+}
+
+/// Each thread has localBytes of its own; no one else can reach them.
+static void accessLocal(Exec &x, const Inst &inst, const uint64_t *address,
+                        uint32_t lanes, unsigned size, AccessKind kind,
+                        Accessible &out) {
+  Cta &cta = *x.cta;
+  uint64_t bytes = cta.program->localBytes;
+  forEachLane(lanes, [&](unsigned l) {
+    uint64_t offset = address[l];
+    if (offset > bytes || size > bytes - offset) {
+      if (x.launch->options.checkMemory)
+        report(x, inst, l, "out-of-bounds",
+               cat(verb(kind), " of ", size, " bytes at ", offset,
+                   " of the thread's ", bytes, " bytes of local memory"),
+               offset);
+      return;
+    }
+    if (offset & (size - 1)) {
+      reportMisaligned(x, inst, offset, size, l, kind);
+      return;
+    }
+    uint64_t at = (uint64_t(x.warp->index) * warpSize + l) * bytes + offset;
+    if (kind != AccessKind::Read)
+      std::memset(&cta.localWritten[at], 1, size);
+    else if (x.launch->options.checkInit &&
+             std::memchr(&cta.localWritten[at], 0, size))
+      report(x, inst, l, "uninitialised",
+             cat("reads ", size, " bytes of local memory at ", offset,
+                 " that were never written"),
+             offset);
+    out.lanes |= uint32_t(1) << l;
+    out.host[l] = cta.local.data() + at;
+  });
+}
+
+static void accessParams(Exec &x, const Inst &inst, const uint64_t *address,
+                         uint32_t lanes, unsigned size, AccessKind kind,
+                         Accessible &out) {
+  const std::vector<char> &params = x.launch->params;
+  forEachLane(lanes, [&](unsigned l) {
+    if (kind != AccessKind::Read || address[l] > params.size() ||
+        size > params.size() - address[l]) {
+      if (x.launch->options.checkMemory)
+        report(x, inst, l, "out-of-bounds",
+               cat(verb(kind), " of ", size, " bytes at ", address[l], " of ",
+                   params.size(), " bytes of parameters"),
+               address[l]);
+      return;
+    }
+    out.lanes |= uint32_t(1) << l;
+    out.host[l] = const_cast<char *>(params.data()) + address[l];
+  });
+}
+
+void emulator::checkAccess(Exec &x, const Inst &inst, Space space,
+                           const uint64_t *address, unsigned size,
+                           AccessKind kind, bool strong, Accessible &out) {
+  out.lanes = 0;
+  out.contiguous = nullptr;
+  switch (space) {
+  case Space::Global:
+  case Space::Const:
+    accessRegions(x, inst, nullptr, address, x.active, size, kind, strong, out);
+    return;
+  case Space::Shared:
+    accessRegions(x, inst, &x.cta->shared, address, x.active, size, kind,
+                  strong, out);
+    return;
+  case Space::Local:
+    accessLocal(x, inst, address, x.active, size, kind, out);
+    return;
+  case Space::Param:
+    accessParams(x, inst, address, x.active, size, kind, out);
+    return;
+  case Space::Generic:
+    break;
+  }
+  // Generic: lanes may point into different windows.
+  uint32_t left = x.active;
+  uint64_t offset[warpSize];
+  while (left) {
+    uint64_t window = address[firstLane(left)] & windowMask;
+    uint32_t here = 0;
+    forEachLane(left, [&](unsigned l) {
+      if ((address[l] & windowMask) == window)
+        here |= uint32_t(1) << l;
+    });
+    if (!window) {
+      accessRegions(x, inst, nullptr, address, here, size, kind, strong, out);
+    } else {
+      for (int l = 0; l < warpSize; ++l)
+        offset[l] = address[l] & ~windowMask;
+      if (window == sharedWindow)
+        accessRegions(x, inst, &x.cta->shared, offset, here, size, kind, strong,
+                      out);
+      else if (window == localWindow)
+        accessLocal(x, inst, offset, here, size, kind, out);
+      else if (window == paramWindow)
+        accessParams(x, inst, offset, here, size, kind, out);
+      else
+        accessRegions(x, inst, nullptr, address, here, size, kind, strong, out);
+    }
+    left &= ~here;
+  }
+}
+
+void emulator::recordShared(Exec &x, const Inst &inst, unsigned lane,
+                            uint64_t offset, unsigned size, AccessKind kind) {
+  uint64_t address[warpSize] = {};
+  address[lane] = offset;
+  shadowAccess(x, inst, x.cta->shared, address, uint32_t(1) << lane, size, kind,
+               false, false);
+}
