@@ -4,6 +4,7 @@
 #include "refops/core/Spelling.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 
@@ -63,19 +64,6 @@ Result<RecordSymbol> tandem::resolveSymbol(const LaunchRecord &record,
   return result;
 }
 
-static Result<int64_t> evaluate(const LaunchRecord &record, const IntExpr &expr,
-                                const std::vector<Operand> &operands,
-                                std::vector<int64_t> &scratch) {
-  scratch.clear();
-  for (const std::string &symbol : expr.symbols()) {
-    const Result<RecordSymbol> resolved = resolveSymbol(record, symbol);
-    if (!resolved)
-      return resolved.error();
-    scratch.push_back(resolved->valueIn(operands));
-  }
-  return expr.evaluate(scratch);
-}
-
 static Result<void> checkOperands(const LaunchRecord &record,
                                   const std::vector<Operand> &operands) {
   if (operands.size() != record.operands.size())
@@ -85,88 +73,131 @@ static Result<void> checkOperands(const LaunchRecord &record,
   for (size_t i = 0; i < operands.size(); ++i) {
     const RecordOperand &expected = record.operands[i];
     const TensorDesc &actual = operands[i].desc;
-    const std::string place =
-        record.kernel + ": operand " + quote(expected.name) + ": ";
+    const auto fail = [&](const std::string &what) {
+      return Error(record.kernel + ": operand " + quote(expected.name) + ": " +
+                   what);
+    };
     if (actual.dtype != expected.dtype)
-      return Error(place + "expected " +
-                   std::string(dtypeName(expected.dtype)) + ", got " +
-                   std::string(dtypeName(actual.dtype)));
+      return fail("expected " + std::string(dtypeName(expected.dtype)) +
+                  ", got " + std::string(dtypeName(actual.dtype)));
     if (actual.rank() != static_cast<size_t>(expected.rank) ||
         actual.strides.size() != actual.rank())
-      return Error(place + "expected rank " + std::to_string(expected.rank) +
-                   ", got " + actual.describe());
+      return fail("expected rank " + std::to_string(expected.rank) + ", got " +
+                  actual.describe());
   }
   return {};
 }
 
-Result<BoundLaunch> tandem::bindLaunch(const LaunchRecord &record,
-                                       const std::vector<Operand> &operands) {
-  if (Result<void> checked = checkOperands(record, operands); !checked)
-    return checked.error();
-  std::vector<int64_t> scratch;
-  for (const LaunchRecord::Precondition &precondition : record.preconditions) {
-    const Result<int64_t> holds =
-        evaluate(record, precondition.condition, operands, scratch);
-    if (!holds)
-      return Error(record.kernel + ": precondition: " + holds.error().text());
-    if (!*holds)
-      return Error(record.kernel + ": precondition " +
-                   quote(precondition.condition.text()) +
-                   " does not hold: " + precondition.reason);
+namespace {
+/// Evaluates one record for one call. Messages are built only on failure:
+/// this runs on every launch.
+class Binder {
+public:
+  Binder(const LaunchRecord &record, const std::vector<Operand> &operands)
+      : record(record), operands(operands) {}
+
+  Result<BoundLaunch> run() {
+    if (Result<void> checked = checkOperands(record, operands); !checked)
+      return checked.error();
+    if (Result<void> checked = checkPreconditions(); !checked)
+      return checked.error();
+    if (Result<void> done = bindGrid(); !done)
+      return done.error();
+    bound.args.reserve(record.args.size());
+    for (size_t i = 0; i < record.args.size(); ++i)
+      if (Result<void> done = bindArg(i); !done)
+        return done.error();
+    return std::move(bound);
   }
 
-  BoundLaunch bound;
-  constexpr std::array<int64_t, 3> gridLimits = {
-      std::numeric_limits<int32_t>::max(), 65535, 65535};
-  for (size_t i = 0; i < 3; ++i) {
-    const std::string place =
-        record.kernel + ": grid[" + std::to_string(i) + "]: ";
-    const Result<int64_t> size =
-        evaluate(record, record.grid[i], operands, scratch);
-    if (!size)
-      return Error(place + size.error().text());
-    if (*size < 0 || *size > gridLimits[i])
-      return Error(place + "expected 0 to " + std::to_string(gridLimits[i]) +
-                   ", got " + std::to_string(*size));
-    bound.grid[i] = *size;
+private:
+  Result<int64_t> evaluate(const IntExpr &expr) {
+    values.clear();
+    for (const std::string &symbol : expr.symbols()) {
+      const Result<RecordSymbol> resolved = resolveSymbol(record, symbol);
+      if (!resolved)
+        return resolved.error();
+      values.push_back(resolved->valueIn(operands));
+    }
+    return expr.evaluate(values);
   }
 
-  bound.args.reserve(record.args.size());
-  for (size_t i = 0; i < record.args.size(); ++i) {
+  Error failAt(const char *list, size_t i, const std::string &what) const {
+    return Error(record.kernel + ": " + list + "[" + std::to_string(i) +
+                 "]: " + what);
+  }
+
+  Result<void> checkPreconditions() {
+    for (const LaunchRecord::Precondition &one : record.preconditions) {
+      const Result<int64_t> holds = evaluate(one.condition);
+      if (!holds)
+        return Error(record.kernel + ": precondition: " + holds.error().text());
+      if (!*holds)
+        return Error(record.kernel + ": precondition " +
+                     quote(one.condition.text()) +
+                     " does not hold: " + one.reason);
+    }
+    return {};
+  }
+
+  Result<void> bindGrid() {
+    constexpr std::array<int64_t, 3> limits = {
+        std::numeric_limits<int32_t>::max(), 65535, 65535};
+    for (size_t i = 0; i < 3; ++i) {
+      const Result<int64_t> size = evaluate(record.grid[i]);
+      if (!size)
+        return failAt("grid", i, size.error().text());
+      if (*size < 0 || *size > limits[i])
+        return failAt("grid", i,
+                      "expected 0 to " + std::to_string(limits[i]) + ", got " +
+                          std::to_string(*size));
+      bound.grid[i] = *size;
+    }
+    return {};
+  }
+
+  Result<void> bindArg(size_t i) {
     const KernelArg &arg = record.args[i];
-    const std::string place =
-        record.kernel + ": args[" + std::to_string(i) + "]: ";
     if (arg.kind == KernelArg::Kind::Pointer) {
       if (arg.operand < 0 ||
           static_cast<size_t>(arg.operand) >= operands.size())
-        return Error(place + "no operand " + std::to_string(arg.operand));
+        return failAt("args", i, "no operand " + std::to_string(arg.operand));
       bound.args.push_back(operands[static_cast<size_t>(arg.operand)].address);
-      continue;
+      return {};
     }
     if (arg.kind == KernelArg::Kind::ErrorSlot) {
       bound.args.push_back(0);
-      continue;
+      return {};
     }
-    const Result<int64_t> value =
-        evaluate(record, arg.value, operands, scratch);
+    const Result<int64_t> value = evaluate(arg.value);
     if (!value)
-      return Error(place + value.error().text());
-    switch (arg.kind) {
-    case KernelArg::Kind::I32:
+      return failAt("args", i, value.error().text());
+    if (arg.kind == KernelArg::Kind::I64) {
+      bound.args.push_back(static_cast<uint64_t>(*value));
+    } else if (arg.kind == KernelArg::Kind::I32) {
       if (*value < std::numeric_limits<int32_t>::min() ||
           *value > std::numeric_limits<int32_t>::max())
-        return Error(place + std::to_string(*value) + " does not fit 32 bits");
+        return failAt("args", i,
+                      std::to_string(*value) + " does not fit 32 bits");
       bound.args.push_back(static_cast<uint32_t>(*value));
-      break;
-    case KernelArg::Kind::Workspace:
+    } else {
       if (*value < 0)
-        return Error(place + "expected a size, got " + std::to_string(*value));
+        return failAt("args", i,
+                      "expected a size, got " + std::to_string(*value));
       bound.workspaceBytes = *value;
       bound.args.push_back(0);
-      break;
-    default:
-      bound.args.push_back(static_cast<uint64_t>(*value));
     }
+    return {};
   }
-  return bound;
+
+  const LaunchRecord &record;
+  const std::vector<Operand> &operands;
+  std::vector<int64_t> values;
+  BoundLaunch bound;
+};
+} // namespace
+
+Result<BoundLaunch> tandem::bindLaunch(const LaunchRecord &record,
+                                       const std::vector<Operand> &operands) {
+  return Binder(record, operands).run();
 }

@@ -77,9 +77,11 @@ std::string mutated(const std::string &text, std::mt19937_64 &random) {
         result[digit] = "0123456789MNxyw"[random() % 15];
       break;
     }
-    case 4: // repeat a stretch elsewhere
-      result.insert(random() % result.size(), result.substr(at, random() % 40));
+    case 4: { // repeat a stretch elsewhere
+      const std::string stretch = result.substr(at, random() % 40);
+      result.insert(random() % result.size(), stretch);
       break;
+    }
     }
   }
   return result;
