@@ -1,5 +1,4 @@
-//===- IntExprLimits.h - Limits of integer expressions ------------*- C++
-//-*-===//
+//===- IntExprLimits.h - Limits of integer expressions ----------*- C++ -*-===//
 #ifndef TANDEM_REFOPS_CORE_INTEXPRLIMITS_H
 #define TANDEM_REFOPS_CORE_INTEXPRLIMITS_H
 

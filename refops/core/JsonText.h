@@ -1,5 +1,4 @@
-//===- JsonText.h - JSON that somebody else wrote -----------------*- C++
-//-*-===//
+//===- JsonText.h - JSON that somebody else wrote ---------------*- C++ -*-===//
 //
 // Reading untrusted JSON: parse errors, duplicate keys and deep nesting become
 // messages with their place, and members are fetched with their type checked.

@@ -1,5 +1,4 @@
-//===- Overlap.h - Whether views share bytes ----------------------*- C++
-//-*-===//
+//===- Overlap.h - Whether views share bytes --------------------*- C++ -*-===//
 #ifndef TANDEM_REFOPS_CORE_OVERLAP_H
 #define TANDEM_REFOPS_CORE_OVERLAP_H
 

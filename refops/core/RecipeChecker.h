@@ -1,5 +1,4 @@
-//===- RecipeChecker.h - The checks of a recipe's steps -----------*- C++
-//-*-===//
+//===- RecipeChecker.h - The checks of a recipe's steps ---------*- C++ -*-===//
 //
 // Shared by readRecipe and checkRecipe, so that both give the same messages.
 //

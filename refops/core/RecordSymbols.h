@@ -1,5 +1,4 @@
-//===- RecordSymbols.h - Symbols of launch records ----------------*- C++
-//-*-===//
+//===- RecordSymbols.h - Symbols of launch records --------------*- C++ -*-===//
 #ifndef TANDEM_REFOPS_CORE_RECORDSYMBOLS_H
 #define TANDEM_REFOPS_CORE_RECORDSYMBOLS_H
 

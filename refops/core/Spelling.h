@@ -1,5 +1,4 @@
-//===- Spelling.h - "did you mean" --------------------------------*- C++
-//-*-===//
+//===- Spelling.h - "did you mean" ------------------------------*- C++ -*-===//
 #ifndef TANDEM_REFOPS_CORE_SPELLING_H
 #define TANDEM_REFOPS_CORE_SPELLING_H
 

@@ -1,5 +1,4 @@
-//===- TypeRules.h - Limits that every tensor type obeys ----------*- C++
-//-*-===//
+//===- TypeRules.h - Limits that every tensor type obeys --------*- C++ -*-===//
 #ifndef TANDEM_REFOPS_CORE_TYPERULES_H
 #define TANDEM_REFOPS_CORE_TYPERULES_H
 
