@@ -1,0 +1,156 @@
+//===- Interpreter.cpp - Executes a tile kernel, one CTA at a time --------===//
+#include "codegen/evaluate/Interpreter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tandem;
+using namespace tandem::evaluate;
+
+/// Findings after which a launch stops: the first ones say enough.
+static constexpr size_t mostFindings = 20;
+
+Tile Interpreter::shaped(Type type) {
+  FailureOr<Kind> kind = kindOf(type);
+  assert(succeeded(kind) && "types are checked before ops run");
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return Tile(*kind, tensor.getDimSize(0), tensor.getDimSize(1));
+  return Tile(*kind, 1, 1);
+}
+
+LogicalResult Interpreter::fail(Operation *op, const std::string &what) {
+  error = "tile: " + op->getName().getStringRef().str() + ": " + what;
+  return failure();
+}
+
+LogicalResult Interpreter::finding(Operation *op, const char *kind,
+                                   uint64_t address,
+                                   const std::string &message) {
+  Finding found;
+  found.kind = kind;
+  found.message = op->getName().getStringRef().str() + ": " + message;
+  found.kernel = kernelName;
+  if (auto place = dyn_cast<FileLineColLoc>(op->getLoc()))
+    found.ptxLine = int(place.getLine());
+  found.block = block;
+  found.address = address;
+  found.allocation = memory.nearest(address);
+  report.findings.push_back(std::move(found));
+  return failure();
+}
+
+Result<void> Interpreter::run(func::FuncOp kernel,
+                              const std::vector<uint64_t> &arguments,
+                              std::array<int64_t, 3> blockIndex) {
+  block = blockIndex;
+  kernelName = kernel.getName().str();
+  values.clear();
+  error.clear();
+  for (auto [argument, bits] : llvm::zip(kernel.getArguments(), arguments)) {
+    Tile value = shaped(argument.getType());
+    value.bits[0] = truncated(value.kind, bits);
+    set(argument, std::move(value));
+  }
+  if (failed(runBlock(kernel.getBody().front())) && !error.empty())
+    return Error(error);
+  return {};
+}
+
+LogicalResult Interpreter::runBlock(Block &body) {
+  for (Operation &op : body)
+    if (failed(runOp(&op)) || report.findings.size() >= mostFindings)
+      return failure();
+  return success();
+}
+
+LogicalResult Interpreter::runOp(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (failed(kindOf(type)))
+      return fail(op,
+                  "has a result of a type that the evaluator does not know");
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](tile::LoadOp op) { return runLoad(op); })
+      .Case([&](tile::StoreOp op) { return runStore(op); })
+      .Case([&](tile::MaskOp op) { return runMask(op); })
+      .Case([&](tile::ReduceOp op) { return runReduce(op); })
+      .Case([&](tile::BroadcastOp op) { return runBroadcast(op); })
+      .Case([&](tile::TransposeOp op) { return runTranspose(op); })
+      .Case([&](tile::DotOp op) { return runDot(op); })
+      .Case([&](tile::ReportErrorOp op) { return runReportError(op); })
+      .Case([&](tile::ApproxOp op) { return runApprox(op); })
+      .Case([&](tile::SqrtOp op) {
+        Tile result = get(op.getValue());
+        for (uint64_t &bits : result.bits)
+          bits = fromF32(std::sqrt(asF32(bits)));
+        set(op.getResult(), std::move(result));
+        return success();
+      })
+      .Case([&](tile::ConvertLayoutOp op) {
+        set(op.getResult(), get(op.getValue()));
+        return success();
+      })
+      .Case([&](tile::SplatOp op) {
+        Tile result = shaped(op.getType());
+        std::fill(result.bits.begin(), result.bits.end(),
+                  get(op.getScalar()).bits[0]);
+        set(op.getResult(), std::move(result));
+        return success();
+      })
+      .Case([&](tile::RangeOp op) {
+        Tile result = shaped(op.getType());
+        const uint64_t start = get(op.getStart()).bits[0];
+        for (size_t i = 0; i < result.bits.size(); ++i)
+          result.bits[i] = truncated(result.kind, start + i);
+        set(op.getResult(), std::move(result));
+        return success();
+      })
+      .Case([&](tile::ProgramIdOp op) {
+        set(op.getResult(),
+            Tile::scalar(Kind::I64, uint64_t(block[op.getAxis()])));
+        return success();
+      })
+      .Case([&](scf::ForOp op) { return runFor(op); })
+      .Case([&](scf::IfOp op) { return runIf(op); })
+      .Case<scf::YieldOp, func::ReturnOp>([&](auto) { return success(); })
+      .Case([&](arith::ConstantOp) { return runConstant(op); })
+      .Default([&](Operation *op) { return runArithmetic(op); });
+}
+
+LogicalResult Interpreter::runFor(scf::ForOp op) {
+  const Kind kind = get(op.getLowerBound()).kind;
+  const int64_t upper = asSigned(kind, get(op.getUpperBound()).bits[0]);
+  const int64_t step = asSigned(kind, get(op.getStep()).bits[0]);
+  if (step <= 0)
+    return fail(op, "step must be positive, got " + std::to_string(step));
+  std::vector<Tile> carried;
+  for (Value init : op.getInitArgs())
+    carried.push_back(get(init));
+  for (int64_t i = asSigned(kind, get(op.getLowerBound()).bits[0]); i < upper;
+       i += step) {
+    set(op.getInductionVar(), Tile::scalar(kind, truncated(kind, uint64_t(i))));
+    for (auto [argument, tile] : llvm::zip(op.getRegionIterArgs(), carried))
+      set(argument, std::move(tile));
+    if (failed(runBlock(*op.getBody())))
+      return failure();
+    carried.clear();
+    for (Value value : op.getYieldedValues())
+      carried.push_back(get(value));
+  }
+  for (auto [result, tile] : llvm::zip(op.getResults(), carried))
+    set(result, std::move(tile));
+  return success();
+}
+
+LogicalResult Interpreter::runIf(scf::IfOp op) {
+  Block *taken =
+      get(op.getCondition()).bits[0] ? op.thenBlock() : op.elseBlock();
+  if (!taken)
+    return success();
+  if (failed(runBlock(*taken)))
+    return failure();
+  for (auto [result, value] :
+       llvm::zip(op.getResults(), taken->getTerminator()->getOperands()))
+    set(result, Tile(get(value)));
+  return success();
+}

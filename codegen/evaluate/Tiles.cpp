@@ -1,0 +1,283 @@
+//===- Tiles.cpp - Memory, reductions and products of whole tiles ---------===//
+#include "codegen/evaluate/Interpreter.h"
+#include "codegen/evaluate/TensorCoreModel.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mlir;
+using namespace tandem;
+using namespace tandem::evaluate;
+using tile::LinearLayout;
+
+static uint64_t bitsOfAttr(Attribute attribute) {
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return number.getValue().bitcastToAPInt().getZExtValue();
+  return cast<IntegerAttr>(attribute).getValue().getZExtValue();
+}
+
+static uint64_t loadBits(const std::byte *from, int bytes) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, from, size_t(bytes)); // little-endian hosts only
+  return bits;
+}
+
+namespace {
+/// The window that load and store share.
+struct Window {
+  uint64_t base;
+  int64_t start, stride, columns; // columns: those that exist
+  const Tile *rows = nullptr, *mask = nullptr;
+  int bytes, vector;
+
+  bool hasRow(int64_t row) const { return !mask || mask->at(row, 0); }
+  uint64_t address(int64_t row, int64_t column) const {
+    const int64_t offset =
+        (rows ? int64_t(rows->at(row, 0)) : 0) + (start + column) * stride;
+    return base + uint64_t(offset) * uint64_t(bytes);
+  }
+};
+} // namespace
+
+/// Checks the promise of `vector` where a vector access would start.
+static bool isVectorAligned(const Window &window, int64_t row) {
+  const uint64_t width = std::min(window.vector * window.bytes, 16);
+  return window.address(row, 0) % width == 0;
+}
+
+LogicalResult Interpreter::runLoad(tile::LoadOp op) {
+  Tile result = shaped(op.getType());
+  Window w;
+  w.base = get(op.getBase()).bits[0];
+  w.start = get(op.getStart()).scalarValue();
+  w.stride = op.getStride() ? get(op.getStride()).scalarValue() : 1;
+  w.columns = std::clamp<int64_t>(get(op.getEnd()).scalarValue() - w.start, 0,
+                                  result.cols);
+  w.rows = op.getRows() ? &get(op.getRows()) : nullptr;
+  w.mask = op.getMask() ? &get(op.getMask()) : nullptr;
+  w.bytes = bytesOf(result.kind);
+  w.vector = int(op.getVector());
+  const uint64_t pad = bitsOfAttr(op.getPad());
+  for (int64_t row = 0; row < result.rows; ++row) {
+    const int64_t columns = w.hasRow(row) ? w.columns : 0;
+    if (columns && !isVectorAligned(w, row))
+      return finding(op, "misaligned", w.address(row, 0),
+                     "the row does not start at a multiple of vector = " +
+                         std::to_string(w.vector) + " elements");
+    for (int64_t column = 0; column < result.cols; ++column) {
+      uint64_t &bits = result.at(row, column);
+      bits = pad;
+      if (column >= columns)
+        continue;
+      const uint64_t address = w.address(row, column);
+      const std::byte *from = memory.find(address, uint64_t(w.bytes));
+      if (!from)
+        return finding(op, "out-of-bounds", address,
+                       "element (" + std::to_string(row) + ", " +
+                           std::to_string(column) +
+                           ") lies outside of every allocation");
+      bits = loadBits(from, w.bytes);
+    }
+  }
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
+LogicalResult Interpreter::runStore(tile::StoreOp op) {
+  const Tile &value = get(op.getValue());
+  Window w;
+  w.base = get(op.getBase()).bits[0];
+  w.start = get(op.getStart()).scalarValue();
+  w.stride = op.getStride() ? get(op.getStride()).scalarValue() : 1;
+  w.columns = std::clamp<int64_t>(get(op.getEnd()).scalarValue() - w.start, 0,
+                                  value.cols);
+  w.rows = op.getRows() ? &get(op.getRows()) : nullptr;
+  w.mask = op.getMask() ? &get(op.getMask()) : nullptr;
+  w.bytes = bytesOf(value.kind);
+  w.vector = int(op.getVector());
+  for (int64_t row = 0; row < value.rows; ++row) {
+    const int64_t columns = w.hasRow(row) ? w.columns : 0;
+    if (columns && !isVectorAligned(w, row))
+      return finding(op, "misaligned", w.address(row, 0),
+                     "the row does not start at a multiple of vector = " +
+                         std::to_string(w.vector) + " elements");
+    for (int64_t column = 0; column < columns; ++column) {
+      const uint64_t address = w.address(row, column);
+      std::byte *to = memory.find(address, uint64_t(w.bytes));
+      if (!to)
+        return finding(op, "out-of-bounds", address,
+                       "element (" + std::to_string(row) + ", " +
+                           std::to_string(column) +
+                           ") lies outside of every allocation");
+      std::memcpy(to, &value.bits[size_t(row * value.cols + column)],
+                  size_t(w.bytes));
+    }
+  }
+  return success();
+}
+
+LogicalResult Interpreter::runMask(tile::MaskOp op) {
+  Tile result = get(op.getValue());
+  const int64_t exists =
+      get(op.getEnd()).scalarValue() - get(op.getStart()).scalarValue();
+  const uint64_t fill = bitsOfAttr(op.getFill());
+  for (int64_t row = 0; row < result.rows; ++row)
+    for (int64_t column = std::max<int64_t>(exists, 0); column < result.cols;
+         ++column)
+      result.at(row, column) = fill;
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
+static uint64_t combine(tile::ReduceKind kind, uint64_t x, uint64_t y) {
+  switch (kind) {
+  case tile::ReduceKind::Sum:
+    return fromF32(asF32(x) + asF32(y));
+  case tile::ReduceKind::MaxU:
+    return std::max(x, y);
+  case tile::ReduceKind::Max: {
+    const float a = asF32(x), b = asF32(y);
+    if (std::isnan(a) || std::isnan(b))
+      return 0x7fffffff;
+    if (a == b)
+      return std::signbit(a) ? y : x;
+    return a > b ? x : y;
+  }
+  }
+  llvm_unreachable("a reduce kind");
+}
+
+/// Columns in the order in which the layout reduces them:
+/// [warp][lane][register] with lanes numbered from the lowest column basis up.
+static std::vector<std::vector<std::vector<int64_t>>>
+reductionOrder(const LinearLayout &layout) {
+  auto columnBases = [](const tile::Bases &bases) {
+    std::vector<int64_t> columns;
+    for (const tile::Basis &basis : bases)
+      if (basis[tile::colDim])
+        columns.push_back(basis[tile::colDim]);
+    return columns;
+  };
+  auto combined = [](const std::vector<int64_t> &bases, size_t index) {
+    int64_t column = 0;
+    for (size_t bit = 0; bit < bases.size(); ++bit)
+      if (index >> bit & 1)
+        column ^= bases[bit];
+    return column;
+  };
+  const std::vector<int64_t> registers = columnBases(layout.registers);
+  std::vector<int64_t> lanes = columnBases(layout.lanes);
+  const std::vector<int64_t> warps = columnBases(layout.warps);
+  std::sort(lanes.begin(), lanes.end());
+  const int64_t period = layout.linearShape()[1];
+
+  std::vector<std::vector<std::vector<int64_t>>> order(size_t(1)
+                                                       << warps.size());
+  for (size_t warp = 0; warp < order.size(); ++warp) {
+    order[warp].resize(size_t(1) << lanes.size());
+    for (size_t lane = 0; lane < order[warp].size(); ++lane)
+      for (int64_t repeat = 0; repeat < layout.repeat[1]; ++repeat)
+        for (size_t reg = 0; reg < size_t(1) << registers.size(); ++reg)
+          order[warp][lane].push_back((combined(registers, reg) ^
+                                       combined(lanes, lane) ^
+                                       combined(warps, warp)) +
+                                      repeat * period);
+  }
+  return order;
+}
+
+LogicalResult Interpreter::runReduce(tile::ReduceOp op) {
+  const Tile &value = get(op.getValue());
+  const auto order = reductionOrder(tile::layoutOf(op.getValue().getType()));
+  const tile::ReduceKind kind = op.getKind();
+  Tile result = shaped(op.getType());
+  for (int64_t row = 0; row < value.rows; ++row) {
+    uint64_t total = 0;
+    for (size_t warp = 0; warp < order.size(); ++warp) {
+      std::vector<uint64_t> lanes;
+      for (const std::vector<int64_t> &columns : order[warp]) {
+        std::vector<uint64_t> level;
+        for (int64_t column : columns)
+          level.push_back(value.at(row, column));
+        while (level.size() > 1) {
+          std::vector<uint64_t> next;
+          for (size_t i = 0; i < level.size(); i += 2)
+            next.push_back(i + 1 < level.size()
+                               ? combine(kind, level[i], level[i + 1])
+                               : level[i]);
+          level = std::move(next);
+        }
+        lanes.push_back(level.front());
+      }
+      // Lane 0 of a butterfly: neighbours first.
+      while (lanes.size() > 1) {
+        std::vector<uint64_t> next;
+        for (size_t i = 0; i < lanes.size(); i += 2)
+          next.push_back(combine(kind, lanes[i], lanes[i + 1]));
+        lanes = std::move(next);
+      }
+      total = warp ? combine(kind, total, lanes.front()) : lanes.front();
+    }
+    result.at(row, 0) = total;
+  }
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
+LogicalResult Interpreter::runBroadcast(tile::BroadcastOp op) {
+  const Tile &value = get(op.getValue());
+  Tile result = shaped(op.getType());
+  for (int64_t row = 0; row < result.rows; ++row)
+    for (int64_t column = 0; column < result.cols; ++column)
+      result.at(row, column) =
+          value.at(value.rows == 1 ? 0 : row, value.cols == 1 ? 0 : column);
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
+LogicalResult Interpreter::runTranspose(tile::TransposeOp op) {
+  const Tile &value = get(op.getValue());
+  Tile result = shaped(op.getType());
+  for (int64_t row = 0; row < result.rows; ++row)
+    for (int64_t column = 0; column < result.cols; ++column)
+      result.at(row, column) = value.at(column, row);
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
+LogicalResult Interpreter::runDot(tile::DotOp op) {
+  const Tile &a = get(op.getA()), &b = get(op.getB());
+  Tile result = get(op.getAcc());
+  for (int64_t row = 0; row < result.rows; ++row)
+    for (int64_t column = 0; column < result.cols; ++column) {
+      uint64_t &acc = result.at(row, column);
+      const uint64_t *x = &a.bits[size_t(row * a.cols)];
+      const uint64_t *y = &b.bits[size_t(column * b.cols)];
+      if (a.kind == Kind::F32) {
+        for (int64_t k = 0; k < a.cols; ++k)
+          acc = fromF32(std::fma(asF32(x[k]), asF32(y[k]), asF32(acc)));
+      } else {
+        for (int64_t k = 0; k < a.cols; k += 16)
+          acc = tensorCoreDot(a.kind, x + k, y + k, 16, acc);
+      }
+    }
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
+LogicalResult Interpreter::runReportError(tile::ReportErrorOp op) {
+  const Tile &bad = get(op.getBad()), &index = get(op.getRowIndex());
+  const uint64_t slot = get(op.getSlot()).bits[0];
+  for (size_t row = 0; row < bad.bits.size(); ++row) {
+    if (!bad.bits[row])
+      continue;
+    std::byte *word = memory.find(slot, 8);
+    if (!word)
+      return finding(op, "out-of-bounds", slot,
+                     "the error slot lies outside of every allocation");
+    const uint64_t report = (uint64_t(op.getStep()) << 48) | index.bits[row];
+    const uint64_t least = std::min(loadBits(word, 8), report);
+    std::memcpy(word, &least, 8);
+  }
+  return success();
+}
