@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+ml_dtypes: ModuleType | None
 try:
-    import ml_dtypes
+    ml_dtypes = importlib.import_module("ml_dtypes")
 except ImportError:
     ml_dtypes = None
 
@@ -44,7 +47,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     if name not in _BITS:
         raise KeyError(f"no dtype is named '{name}'")
     if ml_dtypes is not None:
-        return np.dtype(getattr(ml_dtypes, name))
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return dtype
     return np.dtype(_BITS[name])
 
 

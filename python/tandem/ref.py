@@ -23,7 +23,7 @@ from tandem._signatures import default_of, docstring, parameters, result_type
 def _signature(op: dict[str, Any]) -> inspect.Signature:
     """Return what `inspect` and editors show."""
     namespace: dict[str, Any] = {"npt": npt, "Array": Array}
-    source = (f"def f({', '.join(parameters(op))}) -> '{result_type(op)}': ...")
+    source = (f"def f({', '.join(parameters(op))}) -> {result_type(op)}: ...")
     exec(source, namespace)
     return inspect.signature(namespace["f"])
 
