@@ -1,10 +1,10 @@
 //===- Registration.cpp - Every dialect and pass of tandem ----------------===//
 #include "codegen/Registration.h"
-#include "codegen/lower/LowerTile.h"
 
-#ifdef TANDEM_HAS_INSN
+#include "codegen/lower/LowerTile.h"
+#include "codegen/schedule/LoopColumns.h"
+#include "codegen/tile/LowerToTile.h"
 #include "dialect/insn/InsnDialect.h"
-#endif
 #include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,13 +16,14 @@
 #include "mlir/IR/DialectRegistry.h"
 
 void tandem::registerAllTandem(mlir::DialectRegistry &registry) {
-#ifdef TANDEM_HAS_INSN
-  registry.insert<insn::InsnDialect>();
-#endif
-  registry.insert<tile::TileDialect, mlir::arith::ArithDialect,
-                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::NVVM::NVVMDialect,
-                  mlir::scf::SCFDialect>();
+  registry.insert<insn::InsnDialect, tile::TileDialect,
+                  mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
+                  mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect>();
 }
 
-void tandem::registerTandemPasses() { registerLowerTilePass(); }
+void tandem::registerTandemPasses() {
+  registerLowerTilePass();
+  mlir::registerPass(codegen::createLowerToTilePass);
+  mlir::registerPass(codegen::createLoopColumnsPass);
+}

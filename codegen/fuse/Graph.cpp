@@ -1,0 +1,44 @@
+//===- Graph.cpp - A recipe in single-assignment form ---------------------===//
+#include "codegen/fuse/Graph.h"
+
+#include <map>
+
+using namespace tandem;
+using namespace tandem::codegen;
+
+Graph codegen::buildGraph(const Recipe &recipe) {
+  Graph graph;
+  for (size_t i = 0; i < recipe.inputs.size(); ++i) {
+    GraphValue value;
+    value.type = recipe.inputs[i].type;
+    value.input = static_cast<int>(i);
+    graph.values.push_back(std::move(value));
+  }
+  std::map<int, int> slots;
+  for (size_t s = 0; s < recipe.steps.size(); ++s) {
+    const Step &step = recipe.steps[s];
+    std::vector<int> args, results;
+    for (const ValueRef &arg : step.args) {
+      int value =
+          arg.kind == ValueRef::Kind::Input ? arg.index : slots.at(arg.index);
+      args.push_back(value);
+      std::vector<int> &users = graph.values[value].users;
+      if (users.empty() || users.back() != static_cast<int>(s))
+        users.push_back(static_cast<int>(s));
+    }
+    for (size_t r = 0; r < step.outs.size(); ++r) {
+      GraphValue value;
+      value.type = step.results[r];
+      value.producer = static_cast<int>(s);
+      if (step.outs[r].kind == ValueRef::Kind::Final)
+        value.output = step.outs[r].index;
+      else
+        slots[step.outs[r].index] = static_cast<int>(graph.values.size());
+      results.push_back(static_cast<int>(graph.values.size()));
+      graph.values.push_back(std::move(value));
+    }
+    graph.args.push_back(std::move(args));
+    graph.results.push_back(std::move(results));
+  }
+  return graph;
+}

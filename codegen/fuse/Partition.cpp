@@ -1,0 +1,232 @@
+//===- Partition.cpp - Which steps share a kernel, and why not ------------===//
+#include "codegen/fuse/Partition.h"
+
+#include <algorithm>
+#include <optional>
+
+using namespace tandem;
+using namespace tandem::codegen;
+
+namespace {
+/// How one step lies in a row space.
+struct StepShape {
+  Family family = Family::RowWise;
+  std::vector<Dim> space;
+  int axis = -1;
+  /// Gathers its rows, so that it can only come first.
+  bool beginsKernel = false;
+  /// Gives one value a row, so that nothing can follow.
+  bool endsKernel = false;
+};
+} // namespace
+
+static StepShape shapeOf(const Step &step, const Graph &graph, int index) {
+  StepShape shape;
+  shape.space = step.results[0].shape;
+  int last = static_cast<int>(shape.space.size()) - 1;
+  switch (step.op) {
+  case Opcode::SOFTMAX: {
+    int64_t dim = step.params.getInt("dim", -1);
+    shape.axis = static_cast<int>(dim < 0 ? dim + last + 1 : dim);
+    break;
+  }
+  case Opcode::RMSNORM:
+  case Opcode::LAYERNORM:
+    shape.axis = last;
+    break;
+  case Opcode::EMBED:
+    shape.axis = last;
+    shape.beginsKernel = true;
+    break;
+  case Opcode::SAMPLE_ARGMAX:
+    shape.space = graph.values[graph.args[index][0]].type.shape;
+    shape.axis = static_cast<int>(shape.space.size()) - 1;
+    shape.endsKernel = true;
+    break;
+  case Opcode::GEMM_TILE:
+    shape.family = Family::Matmul;
+    shape.beginsKernel = true;
+    break;
+  case Opcode::GEMV_TILE:
+    shape.family = Family::Gemv;
+    shape.beginsKernel = true;
+    break;
+  default:
+    break;
+  }
+  return shape;
+}
+
+bool codegen::writesAllColumns(const Step &step) {
+  if (step.op != Opcode::GEMM_TILE && step.op != Opcode::GEMV_TILE)
+    return true;
+  if (step.params.getInt("n_off", 0) != 0)
+    return false;
+  if (!step.params.has("N_tile"))
+    return true;
+  const Dim &columns = step.results[0].shape.back();
+  return !columns.isSymbol() &&
+         step.params.getInt("N_tile", 0) >= columns.size();
+}
+
+static std::string shapeText(const std::vector<Dim> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + shape[i].text();
+  return text + "]";
+}
+
+static std::string stepText(const Recipe &recipe, int step) {
+  return "step " + std::to_string(step) + " (" +
+         std::string(opInfo(recipe.steps[step].op).mnemonic) + ")";
+}
+
+namespace {
+class Partitioner {
+public:
+  Partitioner(const Recipe &recipe, const Graph &graph)
+      : recipe(recipe), graph(graph) {}
+
+  Partition run(bool fuse) {
+    for (size_t s = 0; s < recipe.steps.size(); ++s) {
+      int step = static_cast<int>(s);
+      // NOP computes nothing.
+      if (recipe.steps[s].results.empty())
+        continue;
+      StepShape shape = shapeOf(recipe.steps[s], graph, step);
+      if (!current.steps.empty()) {
+        std::string why =
+            fuse ? reasonAgainst(step, shape) : "fusion is turned off";
+        if (!why.empty()) {
+          result.explanation.push_back(stepText(recipe, step) +
+                                       " starts a new kernel: " + why);
+          finish();
+        }
+      }
+      add(step, shape);
+    }
+    if (!current.steps.empty())
+      finish();
+    return std::move(result);
+  }
+
+private:
+  /// Why \p step cannot join the current kernel; empty if it can.
+  std::string reasonAgainst(int step, const StepShape &shape) const {
+    int last = current.steps.back();
+    if (isClosed)
+      return stepText(recipe, last) + " ends its kernel: " + closedBecause;
+    if (shape.beginsKernel)
+      return shape.family == Family::RowWise
+                 ? "it gathers its rows from a table"
+                 : "a matrix product computes its own tiles";
+    if (shape.space != current.space)
+      return "its rows have shape " + shapeText(shape.space) + ", " +
+             stepText(recipe, last) + "'s " + shapeText(current.space);
+    if (current.family != Family::RowWise && shape.axis >= 0)
+      return "it reduces along dim " + std::to_string(shape.axis) +
+             ", of which a tile of " + stepText(recipe, current.steps[0]) +
+             " holds a part";
+    if (shape.axis >= 0 && current.axis >= 0 && shape.axis != current.axis)
+      return "its rows run along dim " + std::to_string(shape.axis) +
+             ", those of " + stepText(recipe, axisStep) + " along dim " +
+             std::to_string(current.axis);
+    if (current.steps.size() >= maxKernelSteps)
+      return "a kernel holds at most " + std::to_string(maxKernelSteps) +
+             " steps";
+    for (int arg : graph.args[step])
+      if (isComputedHere(arg) && graph.values[arg].type.shape != current.space)
+        return "it reads step " + std::to_string(graph.values[arg].producer) +
+               "'s result in another shape";
+    if (operandsWith(step) > maxKernelOperands)
+      return "a kernel takes at most " + std::to_string(maxKernelOperands) +
+             " operands";
+    return "";
+  }
+
+  void add(int step, const StepShape &shape) {
+    if (current.steps.empty()) {
+      current.family = shape.family;
+      current.space = shape.space;
+    }
+    if (shape.axis >= 0 && current.axis < 0) {
+      current.axis = shape.axis;
+      axisStep = step;
+    }
+    current.steps.push_back(step);
+    if (shape.endsKernel) {
+      isClosed = true;
+      closedBecause = "it gives one value a row";
+    } else if (!writesAllColumns(recipe.steps[step]) &&
+               graph.values[graph.results[step][0]].output >= 0) {
+      isClosed = true;
+      closedBecause = "it writes a window of its columns";
+    }
+  }
+
+  bool isComputedHere(int value) const {
+    int producer = graph.values[value].producer;
+    return producer >= 0 &&
+           std::find(current.steps.begin(), current.steps.end(), producer) !=
+               current.steps.end();
+  }
+
+  size_t operandsWith(int step) const {
+    KernelPlan grown = current;
+    grown.steps.push_back(step);
+    // A result may become an operand if another kernel reads it.
+    return readsOf(grown).size() + grown.steps.size();
+  }
+
+  std::vector<int> readsOf(const KernelPlan &plan) const {
+    std::vector<int> reads;
+    for (int step : plan.steps)
+      for (int arg : graph.args[step]) {
+        int producer = graph.values[arg].producer;
+        bool isInside =
+            producer >= 0 && std::find(plan.steps.begin(), plan.steps.end(),
+                                       producer) != plan.steps.end();
+        if (!isInside &&
+            std::find(reads.begin(), reads.end(), arg) == reads.end())
+          reads.push_back(arg);
+      }
+    return reads;
+  }
+
+  void finish() {
+    current.reads = readsOf(current);
+    for (int step : current.steps)
+      for (int value : graph.results[step]) {
+        const GraphValue &info = graph.values[value];
+        bool isReadElsewhere =
+            std::any_of(info.users.begin(), info.users.end(), [&](int user) {
+              return std::find(current.steps.begin(), current.steps.end(),
+                               user) == current.steps.end();
+            });
+        if (info.output >= 0 || isReadElsewhere)
+          current.writes.push_back(value);
+      }
+    if (current.writes.empty())
+      result.explanation.push_back(
+          stepText(recipe, current.steps.back()) +
+          " needs no kernel: nothing reads its result");
+    else
+      result.kernels.push_back(std::move(current));
+    current = {};
+    isClosed = false;
+  }
+
+  const Recipe &recipe;
+  const Graph &graph;
+  Partition result;
+  KernelPlan current;
+  int axisStep = -1;
+  bool isClosed = false;
+  std::string closedBecause;
+};
+} // namespace
+
+Partition codegen::partition(const Recipe &recipe, const Graph &graph,
+                             bool fuse) {
+  return Partitioner(recipe, graph).run(fuse);
+}

@@ -1,0 +1,51 @@
+//===- Partition.h - Which steps share a kernel, and why not ----*- C++ -*-===//
+//
+// Steps are taken in order; a kernel grows until a step does not fit, and the
+// reason becomes a sentence. A row-wise kernel has one row space: every value
+// that it computes has the same full shape, and every reduction runs along one
+// axis. A matmul kernel is one gemm_tile or gemv_tile followed by elementwise
+// steps on its result.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_FUSE_PARTITION_H
+#define TANDEM_CODEGEN_FUSE_PARTITION_H
+
+#include "codegen/fuse/Graph.h"
+
+namespace tandem::codegen {
+
+/// The schedules that a kernel may use.
+enum class Family : uint8_t { RowWise, Matmul, Gemv };
+
+struct KernelPlan {
+  Family family = Family::RowWise;
+  std::vector<int> steps;
+  /// The full shape of what the kernel computes.
+  std::vector<Dim> space;
+  /// The axis of `space` that reductions run along, or -1 when there is none.
+  int axis = -1;
+  /// Values that the kernel reads, in order of first use, and those that it
+  /// writes: final outputs, and what another kernel reads.
+  std::vector<int> reads, writes;
+};
+
+struct Partition {
+  std::vector<KernelPlan> kernels;
+  std::vector<std::string> explanation;
+};
+
+/// Steps and operands that one kernel holds at most: an operand takes a pointer
+/// and up to nine strides of the 4 KiB of kernel parameters.
+inline constexpr size_t maxKernelSteps = 64;
+inline constexpr size_t maxKernelOperands = 24;
+
+/// \p fuse false gives each step a kernel of its own.
+Partition partition(const Recipe &recipe, const Graph &graph, bool fuse);
+
+/// Whether the step writes all columns of its result: false when `n_off` and
+/// `N_tile` leave some out, or may.
+bool writesAllColumns(const Step &step);
+
+} // namespace tandem::codegen
+
+#endif // TANDEM_CODEGEN_FUSE_PARTITION_H

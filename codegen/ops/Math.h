@@ -1,0 +1,29 @@
+//===- Math.h - Functions of f32 tiles that PTX has no instruction for ----===//
+//
+// Expansions with a stated error, which refops/Numerics.h lists by the name
+// that each notes in the step's contract. They are shared with no reference.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_OPS_MATH_H
+#define TANDEM_CODEGEN_OPS_MATH_H
+
+#include "codegen/ops/RowBuilder.h"
+
+namespace tandem::codegen {
+
+/// e^x. Notes `exp`.
+Tile exp(Tile x);
+
+/// 1 / (1 + e^-x) without overflow on either side. Notes `sigmoid`.
+Tile sigmoid(Tile x);
+
+/// Phi(x) = erfc(-x / sqrt(2)) / 2, with relative accuracy in the negative
+/// tail. Notes `erfc`.
+Tile gaussianCdf(Tile x);
+
+/// 1 / sqrt(x). Notes `rsqrt.approx`.
+Tile rsqrt(Tile x);
+
+} // namespace tandem::codegen
+
+#endif // TANDEM_CODEGEN_OPS_MATH_H

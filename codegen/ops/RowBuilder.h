@@ -1,0 +1,185 @@
+//===- RowBuilder.h - Writing an op as a short tile kernel ------*- C++ -*-===//
+//
+// What an op's lowering sees: operands as f32 tiles of a row-wise (or
+// accumulator) space, arithmetic with implicit broadcast, reductions along
+// columns, and a result that is rounded once to the step's dtype. Whether an
+// operand comes from memory or from an earlier step, whether the result is
+// stored or read by the next step, and which thread holds what, is not the op's
+// business.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_OPS_ROWBUILDER_H
+#define TANDEM_CODEGEN_OPS_ROWBUILDER_H
+
+#include "codegen/ops/Lowering.h"
+#include "codegen/schedule/Schedule.h"
+#include "dialect/tile/TileDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <map>
+#include <set>
+
+namespace tandem::codegen {
+
+/// A tile in registers: `rows x cols`, or 1 in a dim along which it is
+/// constant.
+struct Tile {
+  mlir::Value value;
+  RowBuilder *k = nullptr;
+
+  mlir::RankedTensorType type() const {
+    return mlir::cast<mlir::RankedTensorType>(value.getType());
+  }
+  mlir::Type element() const { return type().getElementType(); }
+};
+
+class RowBuilder {
+public:
+  RowBuilder(mlir::OpBuilder &builder, const KernelSchedule &schedule,
+             const ScheduleInput &input);
+
+  //===--- For op lowerings
+  //------------------------------------------------===//
+
+  const Step &step() const { return input.recipe.steps[current]; }
+  const Params &params() const { return step().params; }
+  size_t numInputs() const { return step().args.size(); }
+  DType inputType(size_t arg) const;
+  DType resultType() const { return step().results[0].dtype; }
+
+  /// Operand \p arg widened exactly to f32, or as it is stored.
+  Tile input32(size_t arg);
+  Tile inputRaw(size_t arg);
+  /// The step's result: f32 rounded once to its dtype, or already in it.
+  void result(Tile f32);
+  void resultRaw(Tile value);
+
+  /// Along the columns of each row that exist. The contract gets the order.
+  Tile reduceSum(Tile value);
+  Tile reduceMax(Tile value);
+  Tile reduceMaxUnsigned(Tile value);
+  /// The number of columns as f32.
+  Tile numCols();
+
+  /// One approximate instruction; the contract gets its name.
+  Tile approx(tile::ApproxKind kind, Tile value);
+  /// Names an expansion in the contract instead of the instructions inside it.
+  void noteApprox(std::string name);
+
+  /// Constants in the shape of another tile.
+  Tile like(Tile shape, double value);
+  Tile likeInt(Tile shape, mlir::Type element, uint64_t value);
+  Tile convert(DType from, DType to, Tile value);
+  Tile select(Tile condition, Tile yes, Tile no);
+  /// Both tiles in the larger of their shapes.
+  void unify(Tile &a, Tile &b);
+
+  mlir::ImplicitLocOpBuilder &ops() { return b; }
+
+  //===--- For gathers and matmuls
+  //-----------------------------------------===//
+
+  /// The tile's rows in some layout: their numbers in row-major order (Rx1,
+  /// i64), one index for each row run, and which of them exist.
+  struct Rows {
+    mlir::Value numbers, live;
+    std::vector<mlir::Value> indices;
+  };
+  Rows rowsIn(const tile::LinearLayout &rows);
+  mlir::Value offsetsOf(const Rows &rows, const ScheduledOperand &operand);
+  /// Which rows exist, as a mask even where all do.
+  mlir::Value liveRows();
+  /// Numbers of the columns that the tile covers: 1xC, for a gemv Rx1.
+  Tile spaceColumns();
+  /// Reads operand \p arg as one number a row.
+  Tile loadRowIndex(size_t arg);
+  /// Reads rows \p index of the table that is operand \p arg.
+  Tile loadTable(size_t arg, mlir::Value index, mlir::Value mask);
+  /// Stores of this kernel leave out the rows where \p keep is false.
+  void restrictRows(mlir::Value keep);
+  /// Reports rows of the current step through the launch's error slot.
+  void reportRows(mlir::Value bad);
+  /// An expression of the launch record as a kernel argument or constant.
+  mlir::Value scalar(const std::string &expression);
+  mlir::Value scalarConstant(int64_t value);
+  mlir::Value pointer(const ScheduledOperand &operand);
+  const ScheduledOperand &operandOf(size_t arg, Usage usage) const;
+  const KernelSchedule &plan() const { return schedule; }
+  StepContract &contract() { return contracts.back(); }
+  /// Where the tile's columns start, and where the kernel's end.
+  mlir::Value colStart, colEnd;
+  /// Offset of each row of the tile in \p operand; null when it is 0.
+  mlir::Value rowOffsets(const ScheduledOperand &operand);
+  mlir::Value loadTile(const ScheduledOperand &operand, mlir::Value base,
+                       mlir::RankedTensorType type, mlir::Value rows,
+                       mlir::Value mask, mlir::Value start, mlir::Value end,
+                       const std::string &stride, int vector);
+  mlir::Type elementType(DType dtype) const;
+  tile::LinearLayout layout, rowLayout, colLayout;
+  /// The type of a tile of this kernel with the given dims constant.
+  mlir::RankedTensorType typeOf(mlir::Type element, bool hasRows, bool hasCols);
+
+  //===--- For the compiler
+  //------------------------------------------------===//
+
+  /// Emits all steps and the stores, and completes the function.
+  mlir::func::FuncOp build(const std::string &name);
+  std::vector<KernelArg> takeArgs() { return std::move(args); }
+  std::vector<StepContract> takeContracts() { return std::move(contracts); }
+
+private:
+  struct Pending {
+    const ScheduledOperand *operand;
+    mlir::Value value;
+  };
+  struct Computed {
+    mlir::Value raw; // in the value's dtype
+    mlir::Value f32; // widened, made when asked for
+  };
+  void place();
+  void placeGemv(mlir::Value id);
+  Computed &computed(int value);
+  void store(const Pending &pending);
+  Tile reduce(tile::ReduceKind kind, Tile value, mlir::TypedAttr fill);
+  void noteReduction();
+  mlir::Value addArg(KernelArg arg, mlir::Type type);
+  mlir::Value broadcastTo(mlir::Value value, bool rows, bool cols);
+
+  mlir::ImplicitLocOpBuilder b;
+  const KernelSchedule &schedule;
+  const ScheduleInput &input;
+  int current = 0;
+  mlir::func::FuncOp func;
+  mlir::Block *entry = nullptr;
+  std::vector<KernelArg> args;
+  std::map<std::string, mlir::Value> scalars;
+  std::map<const ScheduledOperand *, mlir::Value> pointers, offsets;
+  std::map<int, Computed> values;
+  std::vector<Pending> stores;
+  std::vector<StepContract> contracts;
+  Rows rows;
+  mlir::Value firstRow, live, keptRows, errorSlot;
+  mlir::Value gemvColumns; // column of each tile row
+};
+
+Tile operator+(Tile a, Tile b);
+Tile operator-(Tile a, Tile b);
+Tile operator*(Tile a, Tile b);
+/// Correctly rounded division.
+Tile operator/(Tile a, Tile b);
+Tile operator+(Tile a, double b);
+Tile operator-(Tile a, double b);
+Tile operator*(Tile a, double b);
+Tile operator-(Tile a);
+/// a * b + c in one rounding.
+Tile fma(Tile a, Tile b, Tile c);
+Tile less(Tile a, Tile b);
+Tile isNan(Tile a);
+Tile abs(Tile a);
+
+} // namespace tandem::codegen
+
+#endif // TANDEM_CODEGEN_OPS_ROWBUILDER_H

@@ -1,0 +1,22 @@
+//===- MatmulOperands.h - What gemm and gemv schedules share ----*- C++ -*-===//
+#ifndef TANDEM_CODEGEN_SCHEDULE_MATMULOPERANDS_H
+#define TANDEM_CODEGEN_SCHEDULE_MATMULOPERANDS_H
+
+#include "codegen/schedule/Schedule.h"
+
+#include <algorithm>
+
+namespace tandem::codegen {
+
+/// Sets the columns that are written, [colBegin, colEnd), and the number of
+/// tiles of \p tileCols columns among them.
+void scheduleColumns(KernelSchedule &schedule, const Step &step,
+                     const Graph &graph, int64_t tileCols);
+
+/// Sets the sum's length, and how x and W step through memory: `colStride` is
+/// the stride along k, `rowStrides` for W the stride along n.
+void scheduleSum(KernelSchedule &schedule, const Step &step);
+
+} // namespace tandem::codegen
+
+#endif // TANDEM_CODEGEN_SCHEDULE_MATMULOPERANDS_H

@@ -1,0 +1,42 @@
+//===- ReductionOrder.cpp - The order of additions of a schedule ----------===//
+#include "codegen/schedule/ReductionOrder.h"
+
+#include <algorithm>
+#include <bit>
+
+using namespace tandem;
+using namespace tandem::codegen;
+
+static int64_t log2(int64_t powerOfTwo) {
+  return std::countr_zero(static_cast<uint64_t>(powerOfTwo));
+}
+
+/// A row of `cols` columns dealt as LinearLayout::blocked does, summed as
+/// tile.reduce does: a balanced tree over a thread's registers, butterflies
+/// over lanes, then warps one after the other.
+static ReductionOrder treeOrder(int64_t cols, int64_t threadCols, int warps) {
+  int64_t neighbours = std::min(threadCols, cols);
+  int64_t lanes = std::min<int64_t>(32, cols / neighbours);
+  int64_t colWarps = std::min<int64_t>(warps, cols / (neighbours * lanes));
+  int64_t registers = cols / (lanes * colWarps);
+  return {std::to_string(log2(registers) + log2(lanes) + colWarps - 1),
+          std::to_string(registers) + " registers (" +
+              std::to_string(neighbours) + " neighbours), " +
+              std::to_string(lanes) + " lanes, " + std::to_string(colWarps) +
+              " warps"};
+}
+
+ReductionOrder codegen::reductionOrder(const KernelSchedule &schedule) {
+  if (schedule.plan.family == Family::Matmul)
+    return {"min(n, 32) + ceildiv(n, 32)",
+            "k ascending in partial sums of 32 fma"};
+  bool isGemv = schedule.plan.family == Family::Gemv;
+  int64_t cols = isGemv ? schedule.tileDepth : schedule.tileCols;
+  ReductionOrder order = treeOrder(cols, schedule.threadCols, schedule.warps);
+  if (!schedule.loopsColumns && !isGemv)
+    return order;
+  std::string chunk = std::to_string(cols);
+  return {"ceildiv(n, " + chunk + ") + " + order.depth,
+          (isGemv ? "fma over chunks of " : "chunks of ") + chunk +
+              " added elementwise, then " + order.text};
+}

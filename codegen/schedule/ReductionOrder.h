@@ -1,0 +1,25 @@
+//===- ReductionOrder.h - The order of additions of a schedule --*- C++ -*-===//
+//
+// The one place that computes what a contract says about sums: the order in
+// words, such that equal words mean equal order, and the longest chain of
+// rounded additions as an expression of n.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_SCHEDULE_REDUCTIONORDER_H
+#define TANDEM_CODEGEN_SCHEDULE_REDUCTIONORDER_H
+
+#include "codegen/schedule/Schedule.h"
+
+namespace tandem::codegen {
+
+struct ReductionOrder {
+  std::string depth, text;
+};
+
+/// Sums along the columns of a row-wise kernel, or along k of a gemv or an fma
+/// matmul.
+ReductionOrder reductionOrder(const KernelSchedule &schedule);
+
+} // namespace tandem::codegen
+
+#endif // TANDEM_CODEGEN_SCHEDULE_REDUCTIONORDER_H

@@ -1,0 +1,140 @@
+//===- RowWise.cpp - Schedule of norms, softmax and elementwise groups ----===//
+//
+// With a reduction, a CTA takes whole rows: one tile when the row fits in
+// `block` columns, else a loop over `chunk` columns. Which thread holds which
+// column depends on the number of columns alone, so that the order of additions
+// does too: neither dtype, strides, alignment nor the number of rows changes a
+// row's bits, and a step has the same order fused and on its own.
+//
+// Without a reduction, columns are cut into tiles as rows are, and the layout
+// follows the widest access.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/schedule/Schedule.h"
+
+#include <algorithm>
+#include <bit>
+
+using namespace tandem;
+using namespace tandem::codegen;
+
+/// Neighbouring columns of a thread in a reduction: one 16-byte access of a
+/// 16-bit type.
+static constexpr int reduceThreadCols = 8;
+/// Columns that a warp then holds.
+static constexpr int64_t warpCols = 32 * reduceThreadCols;
+/// 16 warps of 8 columns a thread leave 128 registers each, enough for a dozen
+/// live f32 tiles.
+static constexpr int64_t defaultBlock = 4096;
+/// Elements of an elementwise tile: 8 for each of 128 threads.
+static constexpr int64_t elementwiseTile = 1024;
+
+static std::string ceilDiv(const std::string &size, int64_t tile) {
+  return "ceildiv(" + size + ", " + std::to_string(tile) + ")";
+}
+
+static int64_t pow2(int64_t value) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(value)));
+}
+
+static Result<void> scheduleReduction(KernelSchedule &schedule,
+                                      const CompileOptions &options) {
+  int64_t cols = runSize(schedule, schedule.colRun);
+  Result<int64_t> block = parameter(options, "block", defaultBlock, 8, 8192);
+  if (!block)
+    return block.error();
+  Result<int64_t> chunk = parameter(options, "chunk", *block, 8, 8192);
+  if (!chunk)
+    return chunk.error();
+  schedule.loopsColumns = cols > *block;
+  schedule.threadCols = reduceThreadCols;
+  schedule.tileCols = schedule.loopsColumns
+                          ? *chunk
+                          : std::max<int64_t>(reduceThreadCols,
+                                              pow2(std::max<int64_t>(cols, 1)));
+  int64_t colWarps = std::max<int64_t>(1, schedule.tileCols / warpCols);
+  Result<int64_t> warps =
+      parameter(options, "warps", std::clamp<int64_t>(colWarps, 4, 16), 1, 32);
+  if (!warps)
+    return warps.error();
+  schedule.warps = static_cast<int>(*warps);
+  int64_t rows =
+      std::max<int64_t>(1, schedule.warps * warpCols / schedule.tileCols);
+  Result<int64_t> tileRows = parameter(options, "rows", rows, 1, 1024);
+  if (!tileRows)
+    return tileRows.error();
+  schedule.tileRows = *tileRows;
+  std::string limit = std::to_string(*block);
+  if (schedule.loopsColumns)
+    schedule.require(schedule.cols + " > " + limit,
+                     "rows are longer than " + limit +
+                         " columns, so that the kernel loops over them");
+  else
+    schedule.require(schedule.cols + " <= " + std::to_string(schedule.tileCols),
+                     "a row fits in one tile of " +
+                         std::to_string(schedule.tileCols) + " columns");
+  schedule.colEnd = schedule.cols;
+  chooseVectors(schedule, reduceThreadCols);
+  schedule.grid[0] = ceilDiv(schedule.rows, schedule.tileRows);
+  return {};
+}
+
+static Result<void> scheduleElementwise(KernelSchedule &schedule,
+                                        const CompileOptions &options) {
+  int64_t cols = runSize(schedule, schedule.colRun);
+  // Few classes, so that calls of many sizes share a kernel.
+  int64_t tileCols = cols <= 8     ? 8
+                     : cols <= 32  ? 32
+                     : cols <= 128 ? 128
+                                   : elementwiseTile;
+  Result<int64_t> chunk = parameter(options, "chunk", tileCols, 8, 8192);
+  if (!chunk)
+    return chunk.error();
+  Result<int64_t> warps = parameter(options, "warps", 4, 1, 16);
+  if (!warps)
+    return warps.error();
+  Result<int64_t> rows = parameter(
+      options, "rows", std::max<int64_t>(1, elementwiseTile / *chunk), 1, 1024);
+  if (!rows)
+    return rows.error();
+  schedule.tileCols = *chunk;
+  schedule.tileRows = *rows;
+  schedule.warps = static_cast<int>(*warps);
+  schedule.splitsColumns = true;
+  schedule.colEnd = schedule.cols;
+  schedule.colTiles = ceilDiv(schedule.cols, schedule.tileCols);
+  chooseVectors(schedule, 8);
+  for (const ScheduledOperand &operand : schedule.operands)
+    schedule.threadCols = std::max(schedule.threadCols, operand.vector);
+  schedule.grid[0] = ceilDiv(schedule.rows, schedule.tileRows) + " * " +
+                     ceilDiv(schedule.cols, schedule.tileCols);
+  return {};
+}
+
+Result<void> codegen::scheduleRows(KernelSchedule &schedule,
+                                   const ScheduleInput &input) {
+  bool isReduction = false;
+  for (int step : schedule.plan.steps)
+    switch (input.recipe.steps[step].op) {
+    case Opcode::SOFTMAX:
+    case Opcode::RMSNORM:
+    case Opcode::LAYERNORM:
+    case Opcode::SAMPLE_ARGMAX:
+      isReduction = true;
+      break;
+    default:
+      break;
+    }
+  Result<void> done = isReduction
+                          ? scheduleReduction(schedule, input.options)
+                          : scheduleElementwise(schedule, input.options);
+  if (!done)
+    return done.error();
+  schedule.explanation =
+      "row-wise: tiles of " + std::to_string(schedule.tileRows) + " x " +
+      std::to_string(schedule.tileCols) + " on " +
+      std::to_string(schedule.warps) + " warps" +
+      (schedule.loopsColumns ? ", looping over columns" : "") + "; " +
+      std::to_string(schedule.rowRuns.size()) + " row dims after merging";
+  return {};
+}

@@ -1,0 +1,134 @@
+//===- Schedule.h - How a kernel runs: space, operands, parameters -*- C++
+//-*-===//
+//
+// Everything that decides the text of a kernel, as plain data without MLIR. It
+// is a function of the plan and of the *class* of a call (which dims collapse,
+// which strides are 1, what divides what), never of sizes themselves: sizes and
+// strides stay kernel arguments, written as IntExpr text over the record's
+// operands. Its serialised form is the cache key.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_SCHEDULE_SCHEDULE_H
+#define TANDEM_CODEGEN_SCHEDULE_SCHEDULE_H
+
+#include "codegen/Compiler.h"
+#include "codegen/fuse/Partition.h"
+
+namespace tandem::codegen {
+
+/// How a kernel reads or writes an operand.
+enum class Usage : uint8_t {
+  Space,    // right-aligned with the space, broadcast where it lacks a dim
+  RowIndex, // one index a row: the space without its last dim
+  Table,    // rows that an index chooses; the last dim is the column
+  MatmulX,  // rows of the space, last dim k
+  MatmulW,  // [N, K] or [K, N]
+};
+
+/// An operand of the record. One value used in two ways is two operands.
+struct ScheduledOperand {
+  int value = -1;
+  Usage usage = Usage::Space;
+  bool isWritten = false;
+  std::string name;
+  TensorDesc desc; // of the call that the schedule is for
+  uint64_t align = 256;
+  /// For each dim of the space, the operand's dim, or -1 where it is broadcast.
+  std::vector<int> dimOf;
+
+  /// Stride expression for each row run; empty where the operand is broadcast.
+  std::vector<std::string> rowStrides;
+  /// "1", an expression, or empty where every column is the same element.
+  std::string colStride;
+  /// Neighbouring columns (for MatmulX and MatmulW: k) in one access.
+  int vector = 1;
+
+  bool variesByRow() const {
+    for (const std::string &stride : rowStrides)
+      if (!stride.empty())
+        return true;
+    return false;
+  }
+  std::string shape(int dim) const {
+    return name + ".shape[" + std::to_string(dim) + "]";
+  }
+  std::string stride(int dim) const {
+    return name + ".stride[" + std::to_string(dim) + "]";
+  }
+};
+
+struct KernelSchedule {
+  KernelPlan plan;
+  std::vector<ScheduledOperand> operands;
+  /// Dims of the space that run as one, outermost first; the rows' sizes.
+  std::vector<std::vector<int>> rowRuns;
+  std::vector<int> colRun;
+  std::vector<std::string> rowSizes;
+  std::string rows = "1", cols = "1";
+  /// Matmul families: the sum's length, the columns that are written, and how
+  /// many tiles they make.
+  std::string depth;
+  std::string colBegin = "0", colEnd, colTiles;
+
+  /// A tile's extent, the warps that hold it, and how its columns lie in
+  /// threads: neighbouring columns a thread.
+  int64_t tileRows = 1, tileCols = 1;
+  int64_t tileDepth = 0;
+  int warps = 4;
+  int threadCols = 1;
+  /// Columns are cut into tiles that are different CTAs (no reductions).
+  bool splitsColumns = false;
+  /// Rows are longer than a tile: `tile-loop-columns` cuts them.
+  bool loopsColumns = false;
+  /// Matmul: f16 or bf16 operands in tensor-core fragments.
+  bool usesTensorCore = false;
+
+  std::array<std::string, 3> grid = {"1", "1", "1"};
+  std::vector<LaunchRecord::Precondition> preconditions;
+  std::string explanation;
+
+  /// The operand for a value, used in one way; null when there is none.
+  const ScheduledOperand *find(int value, Usage usage) const;
+  void require(const std::string &condition, std::string reason);
+};
+
+/// What a schedule is derived from.
+struct ScheduleInput {
+  const Recipe &recipe;
+  const Graph &graph;
+  const CompileOptions &options;
+  /// The actual operand of each value of the graph that lies in memory.
+  std::vector<Operand> operands;
+  /// Names of the values, unique identifiers.
+  std::vector<std::string> names;
+};
+
+/// Derives the schedule of one kernel. Fails on parameters that make no kernel.
+Result<KernelSchedule> schedule(const KernelPlan &plan,
+                                const ScheduleInput &input);
+
+/// Names that CompileOptions::set may hold, checked once a compilation.
+Result<void> checkParameterNames(const CompileOptions &options);
+
+//===--- Used by the families
+//-----------------------------------------------===//
+
+/// Finds operands, maps their dims, merges dims into runs and derives strides.
+void mapSpace(KernelSchedule &schedule, const ScheduleInput &input);
+/// The widest access of at most \p limit elements that each operand allows.
+void chooseVectors(KernelSchedule &schedule, int limit);
+/// The parameter as set by the caller, or \p chosen.
+Result<int64_t> parameter(const CompileOptions &options, const char *name,
+                          int64_t chosen, int64_t least, int64_t most);
+
+Result<void> scheduleRows(KernelSchedule &schedule, const ScheduleInput &input);
+Result<void> scheduleMatmul(KernelSchedule &schedule,
+                            const ScheduleInput &input);
+Result<void> scheduleGemv(KernelSchedule &schedule, const ScheduleInput &input);
+
+/// The size of a run of dims in this call, and as an expression.
+int64_t runSize(const KernelSchedule &schedule, const std::vector<int> &run);
+
+} // namespace tandem::codegen
+
+#endif // TANDEM_CODEGEN_SCHEDULE_SCHEDULE_H

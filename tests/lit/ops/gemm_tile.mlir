@@ -1,0 +1,48 @@
+// RUN: tandem-opt %s --split-input-file --insn-lower-to-tile --verify-diagnostics | FileCheck %s
+
+// Equal 16-bit types use the tensor core; the bias is added in f32, rounded once.
+// CHECK-LABEL: func @gemm_tile
+// CHECK: %[[SUM:.*]] = scf.for
+// CHECK:   tile.convert_layout
+// CHECK:   tile.dot {{.*}}xbf16, {{.*}}xbf16, {{.*}}xf32
+// CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]],
+// CHECK: arith.truncf %[[BIASED]]
+insn.fused "linear" inputs ["x", "W", "bias"] outputs ["y"] {
+^bb0(%x: tensor<?x64xbf16, #insn.dims<"M", 64>>, %W: tensor<32x64xbf16>, %bias: tensor<32xbf16>):
+  %y = insn.gemm_tile %x, %W, %bias : (tensor<?x64xbf16, #insn.dims<"M", 64>>, tensor<32x64xbf16>, tensor<32xbf16>) -> tensor<?x32xbf16, #insn.dims<"M", 32>>
+  insn.yield %y : tensor<?x32xbf16, #insn.dims<"M", 32>>
+}
+
+// -----
+
+// f32 uses fma in partial sums of 32 products, which are added afterwards.
+// CHECK-LABEL: func @gemm_tile
+// CHECK: scf.for
+// CHECK:   %[[PART:.*]] = scf.for
+// CHECK:     tile.dot {{.*}}xf32, {{.*}}xf32, {{.*}}xf32
+// CHECK:   arith.addf %{{.*}}, %[[PART]]
+insn.fused "linear32" inputs ["x", "W"] outputs ["y"] {
+^bb0(%x: tensor<4x64xf32>, %W: tensor<32x64xf32>):
+  %y = insn.gemm_tile %x, %W : (tensor<4x64xf32>, tensor<32x64xf32>) -> tensor<4x32xf32>
+  insn.yield %y : tensor<4x32xf32>
+}
+
+// -----
+
+// kn weights are loaded as they lie and transposed in registers.
+// CHECK-LABEL: func @gemm_tile
+// CHECK: tile.transpose
+// CHECK: tile.dot
+insn.fused "kn" inputs ["x", "W"] outputs ["y"] {
+^bb0(%x: tensor<4x64xbf16>, %W: tensor<64x32xbf16>):
+  %y = insn.gemm_tile %x, %W {weight_layout = "kn"} : (tensor<4x64xbf16>, tensor<64x32xbf16>) -> tensor<4x32xbf16>
+  insn.yield %y : tensor<4x32xbf16>
+}
+
+// -----
+
+func.func @k_agrees(%x: tensor<4x8xf32>, %w: tensor<3x7xf32>) {
+  // expected-error @below {{'insn.gemm_tile' op operand 'W': dim 1: expected K = 8 as in operand 'x', got float32[3, 7]}}
+  %z = insn.gemm_tile %x, %w : (tensor<4x8xf32>, tensor<3x7xf32>) -> tensor<4x3xf32>
+  return
+}
