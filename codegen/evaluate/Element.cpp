@@ -6,39 +6,6 @@
 using namespace tandem;
 using namespace tandem::evaluate;
 
-mlir::FailureOr<Kind> tandem::evaluate::kindOf(mlir::Type type) {
-  if (auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type))
-    type = tensor.getElementType();
-  if (type.isIndex() || mlir::isa<mlir::LLVM::LLVMPointerType>(type))
-    return Kind::I64;
-  if (type.isInteger())
-    switch (type.getIntOrFloatBitWidth()) {
-    case 1:
-      return Kind::I1;
-    case 8:
-      return Kind::I8;
-    case 16:
-      return Kind::I16;
-    case 32:
-      return Kind::I32;
-    case 64:
-      return Kind::I64;
-    }
-  if (type.isF16())
-    return Kind::F16;
-  if (type.isBF16())
-    return Kind::BF16;
-  if (type.isF32())
-    return Kind::F32;
-  if (type.isF64())
-    return Kind::F64;
-  if (mlir::isa<mlir::Float8E4M3FNType>(type))
-    return Kind::E4M3;
-  if (mlir::isa<mlir::Float8E5M2Type>(type))
-    return Kind::E5M2;
-  return mlir::failure();
-}
-
 int tandem::evaluate::bitsOf(Kind kind) {
   switch (kind) {
   case Kind::I1:

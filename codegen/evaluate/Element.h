@@ -2,8 +2,6 @@
 #ifndef TANDEM_CODEGEN_EVALUATE_ELEMENT_H
 #define TANDEM_CODEGEN_EVALUATE_ELEMENT_H
 
-#include "dialect/tile/TileDialect.h"
-
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -26,8 +24,6 @@ enum class Kind : uint8_t {
   E5M2
 };
 
-/// The kind of a scalar or element type; fails on others.
-mlir::FailureOr<Kind> kindOf(mlir::Type type);
 int bitsOf(Kind kind);
 inline int bytesOf(Kind kind) {
   return kind == Kind::I1 ? 1 : bitsOf(kind) / 8;

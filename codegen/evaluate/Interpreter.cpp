@@ -11,6 +11,39 @@ using namespace tandem::evaluate;
 /// Findings after which a launch stops: the first ones say enough.
 static constexpr size_t mostFindings = 20;
 
+FailureOr<Kind> tandem::evaluate::kindOf(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    type = tensor.getElementType();
+  if (type.isIndex() || isa<LLVM::LLVMPointerType>(type))
+    return Kind::I64;
+  if (type.isInteger())
+    switch (type.getIntOrFloatBitWidth()) {
+    case 1:
+      return Kind::I1;
+    case 8:
+      return Kind::I8;
+    case 16:
+      return Kind::I16;
+    case 32:
+      return Kind::I32;
+    case 64:
+      return Kind::I64;
+    }
+  if (type.isF16())
+    return Kind::F16;
+  if (type.isBF16())
+    return Kind::BF16;
+  if (type.isF32())
+    return Kind::F32;
+  if (type.isF64())
+    return Kind::F64;
+  if (isa<Float8E4M3FNType>(type))
+    return Kind::E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return Kind::E5M2;
+  return failure();
+}
+
 Tile Interpreter::shaped(Type type) {
   FailureOr<Kind> kind = kindOf(type);
   assert(succeeded(kind) && "types are checked before ops run");

@@ -10,12 +10,16 @@
 #include "codegen/device/Device.h"
 #include "codegen/evaluate/Element.h"
 #include "codegen/evaluate/Memory.h"
+#include "dialect/tile/TileDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace tandem::evaluate {
+
+/// The kind of a scalar or element type; fails on others.
+mlir::FailureOr<Kind> kindOf(mlir::Type type);
 
 class Interpreter {
 public:

@@ -121,11 +121,12 @@ LogicalResult Emitter::emitConvertLayout(tile::ConvertLayoutOp op) {
     };
   };
   auto widthOf = [&](const LinearLayout &layout) {
+    if (!layout.registersAdd())
+      return 1;
     int64_t width = std::min<int64_t>(contiguousColumns(layout), 16 / bytes);
-    while (pitch % width || !layout.registersAdd())
-      if ((width /= 2) == 1)
-        break;
-    return int(std::max<int64_t>(width, 1));
+    while (pitch % width)
+      width /= 2;
+    return int(width);
   };
 
   if (plan.needsBarrierBefore(op))

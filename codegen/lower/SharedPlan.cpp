@@ -13,6 +13,8 @@ using tile::LinearLayout;
 
 /// Static shared memory of a CTA on every target.
 static constexpr int64_t staticSharedLimit = 48 * 1024;
+/// Up to here at least six CTAs share an SM's 228 KB (five on sm_80).
+static constexpr int64_t separateImagesLimit = 32 * 1024;
 
 int64_t tandem::lower::sharedElementBytes(Type element) {
   return (element.getIntOrFloatBitWidth() + 7) / 8;
@@ -68,7 +70,7 @@ int tandem::lower::columnWarps(const LinearLayout &layout) {
 }
 
 LogicalResult SharedPlan::build(Operation *kernel) {
-  int64_t next = 0, image = 0;
+  int64_t next = 0, image = 0, imageSum = 0;
   llvm::SmallVector<Operation *> images;
   kernel->walk([&](Operation *op) {
     if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
@@ -92,12 +94,18 @@ LogicalResult SharedPlan::build(Operation *kernel) {
       region[op] = {0, size};
       images.push_back(op);
       image = std::max(image, size);
+      imageSum += llvm::alignTo(size, 16);
     }
   });
-  // All images share the bytes after the reductions' partial results.
-  for (Operation *op : images)
-    region[op].offset = next;
-  bytes = next + image;
+  // Images with bytes of their own need one barrier each; where that would cost
+  // occupancy they take turns in the same bytes, after the partial results.
+  bytes = next;
+  const bool takeTurns = imageSum > separateImagesLimit;
+  for (Operation *op : images) {
+    region[op].offset = takeTurns ? next : bytes;
+    bytes =
+        takeTurns ? next + image : llvm::alignTo(bytes + region[op].bytes, 16);
+  }
   if (bytes > staticSharedLimit) {
     Operation *largest = images.empty() ? kernel : images.front();
     for (Operation *op : images)

@@ -213,6 +213,43 @@ TEST_SUITE("tile kernels run alike") {
     }
   }
 
+  TEST_CASE("a layout whose bases cross combines by exclusive or") {
+    const LinearLayout plain = LinearLayout::blocked(16, 32, 2, 2);
+    // A swizzle: the row bits flip column bits.
+    LinearLayout crossed;
+    crossed.registers = {{0, 1}, {0, 2}, {8, 0}};
+    crossed.lanes = {{1, 1}, {2, 2}, {4, 4}, {0, 4}, {0, 8}};
+    crossed.warps = {{0, 16}};
+    REQUIRE(crossed.problem() == "");
+    REQUIRE(!crossed.registersAdd());
+    const std::string text = fill(
+        R"(func.func @swap(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>)
+    attributes {tile.warps = 2 : i32} {
+  %c0 = arith.constant 0 : i64
+  %cols = arith.constant 32 : i64
+  %r = tile.range %c0 : $R
+  %s = tile.splat %cols : i64 -> $R
+  %o = arith.muli %r, %s : $R
+  %v = tile.load %x rows(%o : $R) cols(%c0, %cols) pad(0 : i32) : $P
+  %w = tile.convert_layout %v : $P -> $C
+  %two = arith.constant dense<2> : $C
+  %d = arith.muli %w, %two : $C
+  %z = tile.convert_layout %d : $C -> $P
+  tile.store %z, %y rows(%o : $R) cols(%c0, %cols) : $P
+  return
+})",
+        {{"$R", tileOf("i64", plain.dropColumns())},
+         {"$P", tileOf("i32", plain)},
+         {"$C", tileOf("i32", crossed)}});
+    std::vector<int32_t> x(16 * 32);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = int32_t(i);
+    auto outputs =
+        runEverywhere("swap", text, 2, {in(bytesOf(x)), out(x.size() * 4)});
+    for (size_t i = 0; i < x.size(); ++i)
+      CHECK(valuesOf<int32_t>(outputs[0])[i] == 2 * x[i]);
+  }
+
   TEST_CASE("dot on the tensor core, exact integers") {
     const LinearLayout acc = LinearLayout::mmaAccumulator(32, 48, 2, 2);
     const LinearLayout a = LinearLayout::mmaOperandA(acc, 48);

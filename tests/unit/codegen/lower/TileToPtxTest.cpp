@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <thread>
+
 using namespace tandem;
 using namespace tandem::test;
 using tile::LinearLayout;
@@ -115,6 +117,36 @@ TEST_SUITE("tile to PTX") {
         LinearLayout::mmaAccumulator(128, 128, 2, 2), "f32", "0.0");
     CHECK(errorOf(kernel, "sm_90a").find("but a CTA has 49152") !=
           std::string::npos);
+  }
+
+  TEST_CASE("threads compile at once and agree") {
+    const std::string kernel =
+        softmaxKernel(LinearLayout::blocked(1, 512, 4, 4), 4);
+    const std::string expected = ptxOf(kernel, "sm_80");
+    std::vector<std::string> got(4);
+    std::vector<std::thread> threads;
+    for (std::string &ptx : got)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 3; ++i)
+          if (auto output = tileTextToPtx(kernel, "test.mlir", "sm_80"))
+            ptx = output->ptx;
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    for (const std::string &ptx : got)
+      CHECK(ptx == expected);
+  }
+
+  TEST_CASE("stages are kept when asked for") {
+    const std::string kernel =
+        softmaxKernel(LinearLayout::blocked(1, 64, 2, 1), 2);
+    Result<PtxOutput> output =
+        tileTextToPtx(kernel, "test.mlir", "sm_90a", {.keepStages = true});
+    REQUIRE(bool(output));
+    CHECK(output->nvvm.find("llvm.func @softmax") != std::string::npos);
+    CHECK(output->llvm.find("define ptx_kernel void @softmax") !=
+          std::string::npos);
+    CHECK(output->timings.size() == 4);
   }
 
   TEST_CASE("one text gives one PTX") {
