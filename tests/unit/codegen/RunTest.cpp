@@ -1,0 +1,291 @@
+//===- RunTest.cpp - Compiled kernels on the emulator, by hand ------------===//
+//
+// A few values that can be checked by hand for each family; the harness does
+// the differential testing.
+//
+//===----------------------------------------------------------------------===//
+#include "Recipes.h"
+
+#include <cmath>
+#include <functional>
+#include <cstring>
+#include <limits>
+
+using namespace tandem;
+using namespace tandem::tests;
+
+namespace {
+/// Tensors of f32 on an emulator: rows x cols with a row stride.
+class Bench {
+public:
+  Bench() : device(makeEmulator()) {}
+
+  Operand tensor(DType dtype, Dims shape, Dims strides,
+                 const std::function<double(int64_t)> &value) {
+    TensorDesc desc{dtype, std::move(shape), std::move(strides)};
+    uint64_t size = dtypeSize(dtype);
+    std::vector<std::byte> bytes(static_cast<size_t>(desc.extent()) * size);
+    View view{desc, bytes.data()};
+    for (int64_t i = 0; i < desc.numElements(); ++i)
+      storeDouble(dtype, value(i), view.atLinear(i));
+    auto address = device->allocate(bytes.size(), "tensor");
+    REQUIRE(bool(address));
+    REQUIRE(bool(device->write(*address, bytes.data(), bytes.size())));
+    return {desc, *address};
+  }
+  Operand tensor(DType dtype, Dims shape,
+                 const std::function<double(int64_t)> &value) {
+    Dims strides = contiguousStrides(shape);
+    return tensor(dtype, std::move(shape), std::move(strides), value);
+  }
+  Operand output(DType dtype, Dims shape) {
+    TensorDesc desc = contiguous(dtype, std::move(shape));
+    auto address = device->allocate(
+        static_cast<uint64_t>(desc.extent()) * dtypeSize(dtype), "output");
+    REQUIRE(bool(address));
+    return {desc, *address};
+  }
+
+  /// Runs without findings, and gives the elements of \p out.
+  std::vector<double> run(const Recipe &recipe,
+                          const std::vector<Operand> &inputs, Operand out,
+                          CompileOptions options = {}) {
+    auto program = compile(recipe, inputs, {out}, options);
+    INFO((program ? std::string() : program.error().text()));
+    REQUIRE(bool(program));
+    auto report = runProgram(*device, **program, inputs, {out}, {});
+    INFO((report ? std::string() : report.error().text()));
+    REQUIRE(bool(report));
+    indexErrors = report->indexErrors;
+    for (const Finding &finding : report->findings)
+      FAIL_CHECK(finding.text());
+    std::vector<std::byte> bytes(static_cast<size_t>(out.desc.extent()) *
+                                 dtypeSize(out.desc.dtype));
+    if (!bytes.empty() && indexErrors.empty())
+      REQUIRE(bool(device->read(out.address, bytes.data(), bytes.size())));
+    View view{out.desc, bytes.data()};
+    std::vector<double> values;
+    for (int64_t i = 0; i < out.desc.numElements(); ++i)
+      values.push_back(loadDouble(out.desc.dtype, view.atLinear(i)));
+    return values;
+  }
+
+  std::unique_ptr<Device> device;
+  std::vector<IndexError> indexErrors;
+};
+
+Recipe single(Opcode op, const std::vector<Operand> &inputs,
+              Params params = {}) {
+  std::vector<TensorType> types;
+  for (const Operand &input : inputs) {
+    TensorType type{input.desc.dtype, {}};
+    for (int64_t size : input.desc.shape)
+      type.shape.emplace_back(size);
+    types.push_back(type);
+  }
+  Result<Recipe> recipe = singleOpRecipe(op, types, std::move(params));
+  INFO((recipe ? std::string() : recipe.error().text()));
+  REQUIRE(bool(recipe));
+  return recipe.take();
+}
+
+double small(int64_t i) { return static_cast<double>(i % 7) - 3; }
+} // namespace
+
+TEST_SUITE("codegen/run") {
+  TEST_CASE("softmax of equal logits is 1/n for every row length class") {
+    for (int64_t cols : {1, 2, 7, 8, 33, 256, 1000, 4096, 4100, 10000}) {
+      Bench bench;
+      Operand x = bench.tensor(DType::F32, {3, cols}, [](auto) { return -2.; });
+      CAPTURE(cols);
+      for (double y : bench.run(single(Opcode::SOFTMAX, {x}), {x},
+                                bench.output(DType::F32, {3, cols})))
+        CHECK(y == doctest::Approx(1.0 / static_cast<double>(cols)));
+    }
+  }
+
+  TEST_CASE("sums of integers are exact: gemm, gemv, add over strides") {
+    for (DType dtype : {DType::F32, DType::F16})
+      for (Opcode op : {Opcode::GEMM_TILE, Opcode::GEMV_TILE})
+        for (int64_t m : {1, 3, 65})
+          for (int64_t n : {1, 5, 70})
+            for (int64_t k : {1, 8, 33, 130}) {
+              Bench bench;
+              Operand x = bench.tensor(dtype, {m, k}, small);
+              Operand w = bench.tensor(dtype, {n, k}, {k + 3, 1},
+                                       [](int64_t i) { return small(i * 3); });
+              auto y = bench.run(single(op, {x, w}), {x, w},
+                                 bench.output(dtype, {m, n}));
+              CAPTURE(m);
+              CAPTURE(n);
+              CAPTURE(k);
+              for (int64_t i = 0; i < m * n; ++i) {
+                double sum = 0;
+                for (int64_t j = 0; j < k; ++j)
+                  sum += small(i / n * k + j) * small((i % n * k + j) * 3);
+                REQUIRE(y[i] == sum);
+              }
+            }
+  }
+
+  TEST_CASE("a window writes its columns only, with bias, from kn weights") {
+    Bench bench;
+    Operand x = bench.tensor(DType::BF16, {2, 3}, small);
+    Operand w = bench.tensor(DType::BF16, {3, 5}, small);
+    Operand bias = bench.tensor(DType::BF16, {5}, [](auto) { return 10.; });
+    Params params;
+    params.values = {{"weight_layout", std::string("kn")},
+                     {"n_off", int64_t{1}},
+                     {"N_tile", int64_t{3}}};
+    Operand out = bench.tensor(DType::BF16, {2, 5}, [](auto) { return 99.; });
+    auto y = bench.run(single(Opcode::GEMM_TILE, {x, w, bias}, params),
+                       {x, w, bias}, out);
+    for (int64_t i = 0; i < 10; ++i) {
+      int64_t n = i % 5;
+      double sum = 10;
+      for (int64_t k = 0; k < 3; ++k)
+        sum += small(i / 5 * 3 + k) * small(k * 5 + n);
+      CHECK(y[i] == (n >= 1 && n < 4 ? sum : 99));
+    }
+  }
+
+  TEST_CASE("an empty sum writes the bias") {
+    Bench bench;
+    Operand x = bench.tensor(DType::F32, {2, 0}, small);
+    Operand w = bench.tensor(DType::F32, {3, 0}, small);
+    Operand bias = bench.tensor(DType::F32, {3}, small);
+    CHECK(bench.run(single(Opcode::GEMM_TILE, {x, w, bias}), {x, w, bias},
+                    bench.output(DType::F32, {2, 3})) ==
+          std::vector<double>{-3, -2, -1, -3, -2, -1});
+  }
+
+  TEST_CASE("argmax: lowest index of ties, zeros tie, NaN is the maximum") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<std::vector<double>> rows = {
+        {1, 3, 3}, {-0., 0., -1}, {1, nan, nan}, {-5, -3, -4}};
+    Bench bench;
+    Operand x = bench.tensor(DType::F32, {4, 3}, [&](int64_t i) {
+      return rows[static_cast<size_t>(i / 3)][static_cast<size_t>(i % 3)];
+    });
+    CHECK(bench.run(single(Opcode::SAMPLE_ARGMAX, {x}), {x},
+                    bench.output(DType::I32, {4})) ==
+          std::vector<double>{1, 0, 1, 1});
+  }
+
+  TEST_CASE("argmax finds the last column of a long row") {
+    Bench bench;
+    Operand x = bench.tensor(DType::F32, {1, 9001},
+                             [&](int64_t i) { return i == 9000 ? 1. : -1.; });
+    CHECK(bench.run(single(Opcode::SAMPLE_ARGMAX, {x}), {x},
+                    bench.output(DType::I32, {1})) ==
+          std::vector<double>{9000});
+  }
+
+  TEST_CASE("layernorm holds for a large mean") {
+    Bench bench;
+    Operand x = bench.tensor(DType::F32, {1, 64}, [](int64_t i) {
+      return 10000. + static_cast<double>(i % 2);
+    });
+    Operand w = bench.tensor(DType::F32, {64}, [](auto) { return 1.; });
+    auto y = bench.run(single(Opcode::LAYERNORM, {x, w}), {x, w},
+                       bench.output(DType::F32, {1, 64}));
+    for (int64_t i = 0; i < 64; ++i)
+      CHECK(y[i] == doctest::Approx(i % 2 ? 1 : -1).epsilon(1e-4));
+  }
+
+  TEST_CASE("gelu keeps relative accuracy in the tail") {
+    Bench bench;
+    Operand x = bench.tensor(DType::F32, {40}, [](int64_t i) {
+      return -12 + 0.5 * static_cast<double>(i);
+    });
+    auto y = bench.run(single(Opcode::GELU, {x}), {x},
+                       bench.output(DType::F32, {40}));
+    for (int64_t i = 0; i < 40; ++i) {
+      double v = -12 + 0.5 * static_cast<double>(i);
+      double exact = 0.5 * v * std::erfc(-v / std::sqrt(2.0));
+      CHECK(std::abs(y[i] - exact) <= 0x1p-20 * std::abs(exact));
+    }
+  }
+
+  TEST_CASE("conversions: one rounding from int32, saturation to int8") {
+    Bench bench;
+    // 2^24 + 2^16 + 1 is just above the tie between two bf16 values; through an
+    // f32 rounded to nearest it would be on it, and go down.
+    auto value = [](int64_t i) {
+      return i == 0 ? double((1 << 24) + (1 << 16) + 1) : double(-(1 << 30));
+    };
+    Operand x = bench.tensor(DType::I32, {2}, value);
+    Recipe recipe =
+        chain(tensor("x", "int32", "2"), tensor("y", "bfloat16", "2"),
+              R"({"op": "copy", "args": [{"in": 0}], "out": "final",
+            "out_dtype": "bfloat16"})");
+    CHECK(bench.run(recipe, {x}, bench.output(DType::BF16, {2})) ==
+          std::vector<double>{(1 << 24) + (1 << 17), -(1 << 30)});
+
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> floats = {nan, 300, -300, 1.9, -1.9, 127.5};
+    Operand f = bench.tensor(DType::F32, {6}, [&](int64_t i) {
+      return floats[static_cast<size_t>(i)];
+    });
+    recipe = chain(tensor("x", "float32", "6"), tensor("y", "int8", "6"),
+                   R"({"op": "copy", "args": [{"in": 0}], "out": "final",
+            "out_dtype": "int8"})");
+    CHECK(bench.run(recipe, {f}, bench.output(DType::I8, {6})) ==
+          std::vector<double>{0, 127, -128, 1, -1, 127});
+  }
+
+  TEST_CASE("a bad id is reported and its row stays untouched") {
+    Bench bench;
+    Operand ids = bench.tensor(
+        DType::I32, {3}, [](int64_t i) { return i == 1 ? -1. : double(i); });
+    Operand table = bench.tensor(DType::F32, {4, 20},
+                                 [](int64_t i) { return double(i / 20); });
+    Operand out = bench.tensor(DType::F32, {3, 20}, [](auto) { return 7.; });
+    (void)bench.run(single(Opcode::EMBED, {ids, table}), {ids, table}, out);
+    REQUIRE(bench.indexErrors.size() == 1);
+    CHECK(bench.indexErrors[0].step == 0);
+    CHECK(bench.indexErrors[0].row == 1);
+    std::vector<float> rows(60);
+    REQUIRE(bool(bench.device->read(out.address, rows.data(), 240)));
+    CHECK(rows[0] == 0);
+    CHECK(rows[20] == 7);
+    CHECK(rows[39] == 7);
+    CHECK(rows[40] == 2);
+  }
+
+  TEST_CASE("fused and separate steps give equal bits") {
+    Recipe recipe = chain(tensor("x", "bfloat16", "\"M\", 100") + "," +
+                              tensor("w", "float32", "100"),
+                          tensor("y", "float16", "\"M\", 100"),
+                          R"({"op": "gelu", "args": [{"in": 0}], "out": 0},
+           {"op": "rmsnorm", "args": [{"s": 0}, {"in": 1}], "out": 1},
+           {"op": "softmax", "args": [{"s": 1}], "out": "final",
+            "out_dtype": "float16"})");
+    Bench bench;
+    auto wave = [](int64_t i) { return std::sin(static_cast<double>(i)) * 4; };
+    Operand x = bench.tensor(DType::BF16, {5, 100}, wave);
+    Operand w = bench.tensor(DType::F32, {100}, wave);
+    auto fused = bench.run(recipe, {x, w}, bench.output(DType::F16, {5, 100}));
+    CompileOptions options;
+    options.fuse = false;
+    CHECK(fused == bench.run(recipe, {x, w}, bench.output(DType::F16, {5, 100}),
+                             options));
+  }
+
+  TEST_CASE("softmax along a middle dim of a transposed view") {
+    Bench bench;
+    auto value = [](int64_t i) { return double(i % 5); };
+    Operand x = bench.tensor(DType::F32, {2, 3, 4}, {1, 2, 6}, value);
+    Params params;
+    params.values = {{"dim", int64_t{1}}};
+    auto y = bench.run(single(Opcode::SOFTMAX, {x}, params), {x},
+                       bench.output(DType::F32, {2, 3, 4}));
+    for (int64_t i = 0; i < 24; ++i) {
+      int64_t row = i / 12 * 12 + i % 4;
+      double sum = 0;
+      for (int64_t j = 0; j < 3; ++j)
+        sum += std::exp(value(row + 4 * j));
+      CHECK(y[i] == doctest::Approx(std::exp(value(i)) / sum));
+    }
+  }
+}
