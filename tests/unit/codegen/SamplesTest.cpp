@@ -1,0 +1,61 @@
+//===- SamplesTest.cpp - The sample recipes compile, as one kernel each ---===//
+#include "Recipes.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace tandem;
+using namespace tandem::tests;
+
+static Recipe sample(const std::string &name) {
+  std::ifstream file(std::string(TANDEM_SOURCE_DIR) + "/samples/recipes/" +
+                     name + ".json");
+  REQUIRE(file);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return recipeOf(text.str());
+}
+
+/// Median of cold compilations, in ms.
+static double coldCompile(const Recipe &recipe, std::string &where) {
+  std::vector<double> totals;
+  for (int i = 0; i < 7; ++i) {
+    CompileOptions options;
+    options.useCache = false;
+    auto program = compileTypical(recipe, options, {{"M", 128}});
+    double total = 0;
+    where.clear();
+    for (const StageTiming &timing : program->timings) {
+      total += timing.milliseconds;
+      where += timing.stage + " " + std::to_string(timing.milliseconds) + "; ";
+    }
+    totals.push_back(total);
+  }
+  std::sort(totals.begin(), totals.end());
+  return totals[totals.size() / 2];
+}
+
+TEST_SUITE("codegen") {
+  TEST_CASE("each sample is one kernel, and quick to compile") {
+    for (const char *name :
+         {"llama32_1b_rmsnorm", "llama32_1b_residual_rmsnorm", "qwen3_swiglu",
+          "minilm_layernorm_gelu", "softmax_vocab_128256",
+          "minilm_gemm_bias_gelu"}) {
+      Recipe recipe = sample(name);
+      CHECK(recipe.name == name);
+      std::string where;
+      double milliseconds = coldCompile(recipe, where);
+      MESSAGE(name, ": ", milliseconds, " ms: ", where);
+      auto program = compileTypical(recipe);
+      CHECK(program->launches.size() == 1);
+      CHECK(program->temporaries.empty());
+      // Ten times the budget: the time itself is what `--timing` prints, this
+      // only fails where something is badly wrong.
+      CHECK(milliseconds < (std::string(name).find("gemm") == std::string::npos
+                                ? 200
+                                : 600));
+    }
+  }
+}
