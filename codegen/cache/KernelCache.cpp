@@ -33,13 +33,16 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
   };
   for (const ScheduledOperand &operand : schedule.operands) {
     out << "operand " << number(operand.value) << ' ' << operand.name << ' '
-        << dtypeName(operand.desc.dtype) << ' ' << operand.desc.rank() << ' '
+        << dtypeName(operand.desc.dtype) << ' ' << operand.desc.rank()
+        << (input.graph.values[operand.value].output >= 0 ? " final " : " ")
         << int(operand.usage) << operand.isWritten << ' ' << operand.vector
         << " col " << operand.colStride << " rows";
     for (const std::string &stride : operand.rowStrides)
       out << " [" << stride << ']';
     out << '\n';
   }
+  for (auto [ids, table] : schedule.plan.guards)
+    out << "guard " << number(ids) << ' ' << number(table) << '\n';
   for (int step : schedule.plan.steps) {
     const Step &info = input.recipe.steps[step];
     out << "step " << opInfo(info.op).mnemonic;

@@ -2,7 +2,7 @@
 #include "codegen/fuse/Partition.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
 
 using namespace tandem;
 using namespace tandem::codegen;
@@ -193,8 +193,46 @@ private:
     return reads;
   }
 
+  /// Follows rows from gathers to their uses: a step's result has the guards of
+  /// the operands that have its rows.
+  void noteGuards(int step) {
+    std::vector<std::pair<int, int>> &guards =
+        valueGuards[graph.results[step][0]];
+    const std::vector<int> &args = graph.args[step];
+    if (recipe.steps[step].op == Opcode::EMBED)
+      guards.emplace_back(args[0], args[1]);
+    for (int arg : args)
+      if (auto found = valueGuards.find(arg); found != valueGuards.end())
+        for (const auto &guard : found->second)
+          if (std::find(guards.begin(), guards.end(), guard) == guards.end())
+            guards.push_back(guard);
+  }
+
+  /// The guards of earlier kernels that apply row by row here: the ids have the
+  /// shape of the space without its columns.
+  void collectGuards() {
+    bool hasRows = current.axis < 0 ||
+                   current.axis + 1 == static_cast<int>(current.space.size());
+    if (!hasRows || current.space.empty())
+      return;
+    std::vector<Dim> rows(current.space.begin(), current.space.end() - 1);
+    for (int read : current.reads) {
+      auto found = valueGuards.find(read);
+      if (found == valueGuards.end())
+        continue;
+      for (const auto &guard : found->second)
+        if (graph.values[guard.first].type.shape == rows &&
+            std::find(current.guards.begin(), current.guards.end(), guard) ==
+                current.guards.end())
+          current.guards.push_back(guard);
+    }
+  }
+
   void finish() {
     current.reads = readsOf(current);
+    collectGuards();
+    for (int step : current.steps)
+      noteGuards(step);
     for (int step : current.steps)
       for (int value : graph.results[step]) {
         const GraphValue &info = graph.values[value];
@@ -221,6 +259,8 @@ private:
   Partition result;
   KernelPlan current;
   int axisStep = -1;
+  /// For each value, the gathers that its rows come from.
+  std::map<int, std::vector<std::pair<int, int>>> valueGuards;
   bool isClosed = false;
   std::string closedBecause;
 };

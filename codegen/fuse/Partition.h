@@ -24,6 +24,9 @@ struct KernelPlan {
   std::vector<Dim> space;
   /// The axis of `space` that reductions run along, or -1 when there is none.
   int axis = -1;
+  /// EMBED steps of earlier kernels whose rows are this kernel's rows, as (ids,
+  /// table): rows whose id is out of range must not reach a final output.
+  std::vector<std::pair<int, int>> guards;
   /// Values that the kernel reads, in order of first use, and those that it
   /// writes: final outputs, and what another kernel reads.
   std::vector<int> reads, writes;

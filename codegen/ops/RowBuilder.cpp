@@ -59,6 +59,7 @@ func::FuncOp RowBuilder::build(const std::string &name) {
     loweringOf(input.recipe.steps[step].op).emit(*this);
     std::sort(contracts.back().approx.begin(), contracts.back().approx.end());
   }
+  applyGuards();
   // All reads come before the first write: an output may lie on an input.
   for (const Pending &pending : stores)
     store(pending);
@@ -223,7 +224,8 @@ Value RowBuilder::offsetsOf(const Rows &rows, const ScheduledOperand &operand) {
   if (schedule.plan.family != Family::Gemv)
     return sum;
   // A gemv's row of x is one number; the tile's rows are columns.
-  bool isX = operand.usage == Usage::MatmulX;
+  bool isX =
+      operand.usage == Usage::MatmulX || operand.usage == Usage::RowIndex;
   RankedTensorType type = typeOf(b.getI64Type(), !isX, false);
   if (sum)
     sum = tile::SplatOp::create(b, type, sum);
@@ -237,144 +239,6 @@ Value RowBuilder::rowOffsets(const ScheduledOperand &operand) {
   if (isNew)
     found->second = offsetsOf(rows, operand);
   return found->second;
-}
-
-//===----------------------------------------------------------------------===//
-// Types, loads and stores
-//===----------------------------------------------------------------------===//
-
-Type RowBuilder::elementType(DType dtype) const {
-  // Tiles are signless; conversions know the sign.
-  if (dtype == DType::U8)
-    return IntegerType::get(b.getContext(), 8);
-  return insn::mlirTypeOf(dtype, b.getContext());
-}
-
-RankedTensorType RowBuilder::typeOf(Type element, bool hasRows, bool hasCols) {
-  hasRows |= schedule.tileRows == 1;
-  hasCols |= schedule.tileCols == 1;
-  if (hasRows && hasCols)
-    return tile::tileType(element, layout);
-  if (hasRows)
-    return tile::tileType(element, rowLayout);
-  if (hasCols)
-    return tile::tileType(element, colLayout);
-  return tile::tileType(element, rowLayout.dropRows());
-}
-
-static TypedAttr zeroOf(OpBuilder &b, Type element) {
-  return cast<TypedAttr>(b.getZeroAttr(element));
-}
-
-Value RowBuilder::loadTile(const ScheduledOperand &operand, Value base,
-                           RankedTensorType type, Value rows, Value mask,
-                           Value start, Value end, const std::string &stride,
-                           int vector) {
-  Value step = stride == "1" ? Value() : scalar(stride);
-  return tile::LoadOp::create(b, type, base, rows, mask, start, end, step,
-                              zeroOf(b, type.getElementType()), vector);
-}
-
-const ScheduledOperand &RowBuilder::operandOf(size_t arg, Usage usage) const {
-  const ScheduledOperand *operand =
-      schedule.find(input.graph.args[current][arg], usage);
-  assert(operand && "the schedule lists what its steps read");
-  return *operand;
-}
-
-RowBuilder::Computed &RowBuilder::computed(int value) {
-  Computed &entry = values[value];
-  if (entry.raw)
-    return entry;
-  const ScheduledOperand *operand = schedule.find(value, Usage::Space);
-  assert(operand && "a value is computed here or read");
-  bool isGemv = schedule.plan.family == Family::Gemv;
-  bool hasRows = isGemv || operand->variesByRow();
-  bool hasCols = !isGemv && !operand->colStride.empty();
-  RankedTensorType type =
-      typeOf(elementType(operand->desc.dtype), hasRows, hasCols);
-  Value zero = scalarConstant(0), one = scalarConstant(1);
-  entry.raw = loadTile(*operand, pointer(*operand), type, rowOffsets(*operand),
-                       hasRows ? live : Value(), hasCols ? colStart : zero,
-                       hasCols ? colEnd : one,
-                       hasCols ? operand->colStride : "1", operand->vector);
-  return entry;
-}
-
-DType RowBuilder::inputType(size_t arg) const {
-  return input.graph.values[input.graph.args[current][arg]].type.dtype;
-}
-
-Tile RowBuilder::inputRaw(size_t arg) {
-  return {computed(input.graph.args[current][arg]).raw, this};
-}
-
-Tile RowBuilder::input32(size_t arg) {
-  Computed &entry = computed(input.graph.args[current][arg]);
-  if (!entry.f32)
-    entry.f32 = convert(inputType(arg), DType::F32, {entry.raw, this}).value;
-  return {entry.f32, this};
-}
-
-void RowBuilder::result(Tile f32) {
-  resultRaw(convert(DType::F32, resultType(), f32));
-}
-
-void RowBuilder::resultRaw(Tile raw) {
-  int value = input.graph.results[current][0];
-  values[value] = {raw.value, Value()};
-  for (const ScheduledOperand &operand : schedule.operands)
-    if (operand.value == value && operand.isWritten)
-      stores.push_back({&operand, raw.value});
-}
-
-void RowBuilder::store(const Pending &pending) {
-  const ScheduledOperand &operand = *pending.operand;
-  bool hasCols =
-      schedule.plan.family != Family::Gemv && !operand.colStride.empty();
-  Value value = broadcastTo(pending.value, true, hasCols);
-  Value mask = live;
-  if (keptRows)
-    mask = mask ? Value(arith::AndIOp::create(b, mask, keptRows)) : keptRows;
-  bool isUnit = !hasCols || operand.colStride == "1";
-  tile::StoreOp::create(b, value, pointer(operand), rowOffsets(operand), mask,
-                        hasCols ? colStart : scalarConstant(0),
-                        hasCols ? colEnd : scalarConstant(1),
-                        isUnit ? Value() : scalar(operand.colStride),
-                        hasCols ? operand.vector : 1);
-}
-
-//===----------------------------------------------------------------------===//
-// Gathers
-//===----------------------------------------------------------------------===//
-
-Tile RowBuilder::loadRowIndex(size_t arg) {
-  const ScheduledOperand &operand = operandOf(arg, Usage::RowIndex);
-  RankedTensorType type = typeOf(elementType(operand.desc.dtype), true, false);
-  return {loadTile(operand, pointer(operand), type, rowOffsets(operand), live,
-                   scalarConstant(0), scalarConstant(1), "1", 1),
-          this};
-}
-
-Tile RowBuilder::loadTable(size_t arg, Value index, Value mask) {
-  const ScheduledOperand &operand = operandOf(arg, Usage::Table);
-  Value stride =
-      tile::SplatOp::create(b, index.getType(), scalar(operand.stride(0)));
-  Value rows = arith::MulIOp::create(b, index, stride);
-  RankedTensorType type =
-      typeOf(elementType(operand.desc.dtype), true, !operand.colStride.empty());
-  return {loadTile(operand, pointer(operand), type, rows, mask, colStart,
-                   colEnd, operand.colStride, operand.vector),
-          this};
-}
-
-void RowBuilder::restrictRows(Value keep) { keptRows = keep; }
-
-void RowBuilder::reportRows(Value bad) {
-  if (!errorSlot)
-    errorSlot = addArg({KernelArg::Kind::ErrorSlot, -1, IntExpr()},
-                       LLVM::LLVMPointerType::get(b.getContext(), 1));
-  tile::ReportErrorOp::create(b, errorSlot, bad, rows.numbers, current);
 }
 
 //===----------------------------------------------------------------------===//
@@ -418,7 +282,8 @@ Tile RowBuilder::reduceMax(Tile value) {
 }
 
 Tile RowBuilder::reduceMaxUnsigned(Tile value) {
-  return reduce(tile::ReduceKind::MaxU, value, zeroOf(b, value.element()));
+  return reduce(tile::ReduceKind::MaxU, value,
+                cast<TypedAttr>(b.getZeroAttr(value.element())));
 }
 
 Tile RowBuilder::numCols() {

@@ -94,11 +94,14 @@ public:
   mlir::Value liveRows();
   /// Numbers of the columns that the tile covers: 1xC, for a gemv Rx1.
   Tile spaceColumns();
-  /// Reads operand \p arg as one number a row.
-  Tile loadRowIndex(size_t arg);
+  /// Reads ids, one number a row, as i64.
+  Tile loadRowIndex(const ScheduledOperand &ids);
+  /// Whether each id lies in [0, rows of \p table).
+  mlir::Value isInTable(Tile id, const ScheduledOperand &table);
   /// Reads rows \p index of the table that is operand \p arg.
   Tile loadTable(size_t arg, mlir::Value index, mlir::Value mask);
-  /// Stores of this kernel leave out the rows where \p keep is false.
+  /// Final outputs leave out the rows where \p keep is false; temporaries do
+  /// not, so that no later kernel reads memory that nobody wrote.
   void restrictRows(mlir::Value keep);
   /// Reports rows of the current step through the launch's error slot.
   void reportRows(mlir::Value bad);
@@ -142,6 +145,7 @@ private:
   void place();
   void placeGemv(mlir::Value id);
   Computed &computed(int value);
+  void applyGuards();
   void store(const Pending &pending);
   Tile reduce(tile::ReduceKind kind, Tile value, mlir::TypedAttr fill);
   void noteReduction();

@@ -8,15 +8,11 @@ using namespace tandem::codegen;
 using namespace mlir;
 
 /// Rows whose id lies outside the table are reported, read nothing and are left
-/// out of every store of the kernel.
+/// out of every final output.
 static void emit(RowBuilder &k) {
   ImplicitLocOpBuilder &b = k.ops();
-  Tile id = k.convert(k.inputType(0), DType::I64, k.loadRowIndex(0));
-  const ScheduledOperand &table = k.operandOf(1, Usage::Table);
-  Value size = tile::SplatOp::create(b, id.type(), k.scalar(table.shape(0)));
-  // Unsigned: a negative id is larger than any table.
-  Value isInside =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, id.value, size);
+  Tile id = k.loadRowIndex(k.operandOf(0, Usage::RowIndex));
+  Value isInside = k.isInTable(id, k.operandOf(1, Usage::Table));
   Value live = k.liveRows();
   Value isGood = arith::AndIOp::create(b, live, isInside);
   k.reportRows(arith::XOrIOp::create(b, live, isGood));

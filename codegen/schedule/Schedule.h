@@ -23,6 +23,7 @@ enum class Usage : uint8_t {
   Table,    // rows that an index chooses; the last dim is the column
   MatmulX,  // rows of the space, last dim k
   MatmulW,  // [N, K] or [K, N]
+  Extent,   // only its shape
 };
 
 /// An operand of the record. One value used in two ways is two operands.

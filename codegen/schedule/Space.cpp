@@ -79,6 +79,7 @@ static std::vector<int> mapDims(const KernelSchedule &schedule, Usage usage,
     return alignRight(leading, space, rank - 1);
   }
   case Usage::MatmulW:
+  case Usage::Extent:
     return std::vector<int>(rank, -1);
   }
   return {};
@@ -112,6 +113,10 @@ static void findOperands(KernelSchedule &schedule, const ScheduleInput &input) {
           plan.reads.end())
         add(value, usageOf(input.recipe.steps[step], a), false, false);
     }
+  for (auto [ids, table] : plan.guards) {
+    add(ids, Usage::RowIndex, false, false);
+    add(table, Usage::Extent, false, false);
+  }
   for (int value : plan.writes) {
     int producer = input.graph.values[value].producer;
     add(value, Usage::Space, true,

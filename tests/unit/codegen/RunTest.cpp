@@ -7,8 +7,8 @@
 #include "Recipes.h"
 
 #include <cmath>
-#include <functional>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 using namespace tandem;

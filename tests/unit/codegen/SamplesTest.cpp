@@ -53,9 +53,8 @@ TEST_SUITE("codegen") {
       CHECK(program->temporaries.empty());
       // Ten times the budget: the time itself is what `--timing` prints, this
       // only fails where something is badly wrong.
-      CHECK(milliseconds < (std::string(name).find("gemm") == std::string::npos
-                                ? 200
-                                : 600));
+      CHECK(milliseconds <
+            (std::string(name).find("gemm") == std::string::npos ? 200 : 600));
     }
   }
 }

@@ -1,0 +1,164 @@
+//===- RowMemory.cpp - What a kernel reads and writes ---------------------===//
+#include "codegen/ops/RowBuilder.h"
+
+#include "dialect/insn/InsnDialect.h"
+
+using namespace mlir;
+using namespace tandem;
+using namespace tandem::codegen;
+
+//===----------------------------------------------------------------------===//
+// Types, loads and stores
+//===----------------------------------------------------------------------===//
+
+Type RowBuilder::elementType(DType dtype) const {
+  // Tiles are signless; conversions know the sign.
+  if (dtype == DType::U8)
+    return IntegerType::get(b.getContext(), 8);
+  return insn::mlirTypeOf(dtype, b.getContext());
+}
+
+RankedTensorType RowBuilder::typeOf(Type element, bool hasRows, bool hasCols) {
+  hasRows |= schedule.tileRows == 1;
+  hasCols |= schedule.tileCols == 1;
+  if (hasRows && hasCols)
+    return tile::tileType(element, layout);
+  if (hasRows)
+    return tile::tileType(element, rowLayout);
+  if (hasCols)
+    return tile::tileType(element, colLayout);
+  return tile::tileType(element, rowLayout.dropRows());
+}
+
+static TypedAttr zeroOf(OpBuilder &b, Type element) {
+  return cast<TypedAttr>(b.getZeroAttr(element));
+}
+
+Value RowBuilder::loadTile(const ScheduledOperand &operand, Value base,
+                           RankedTensorType type, Value rows, Value mask,
+                           Value start, Value end, const std::string &stride,
+                           int vector) {
+  Value step = stride == "1" ? Value() : scalar(stride);
+  return tile::LoadOp::create(b, type, base, rows, mask, start, end, step,
+                              zeroOf(b, type.getElementType()), vector);
+}
+
+const ScheduledOperand &RowBuilder::operandOf(size_t arg, Usage usage) const {
+  const ScheduledOperand *operand =
+      schedule.find(input.graph.args[current][arg], usage);
+  assert(operand && "the schedule lists what its steps read");
+  return *operand;
+}
+
+RowBuilder::Computed &RowBuilder::computed(int value) {
+  Computed &entry = values[value];
+  if (entry.raw)
+    return entry;
+  const ScheduledOperand *operand = schedule.find(value, Usage::Space);
+  assert(operand && "a value is computed here or read");
+  bool isGemv = schedule.plan.family == Family::Gemv;
+  bool hasRows = isGemv || operand->variesByRow();
+  bool hasCols = !isGemv && !operand->colStride.empty();
+  RankedTensorType type =
+      typeOf(elementType(operand->desc.dtype), hasRows, hasCols);
+  Value zero = scalarConstant(0), one = scalarConstant(1);
+  entry.raw = loadTile(*operand, pointer(*operand), type, rowOffsets(*operand),
+                       hasRows ? live : Value(), hasCols ? colStart : zero,
+                       hasCols ? colEnd : one,
+                       hasCols ? operand->colStride : "1", operand->vector);
+  return entry;
+}
+
+DType RowBuilder::inputType(size_t arg) const {
+  return input.graph.values[input.graph.args[current][arg]].type.dtype;
+}
+
+Tile RowBuilder::inputRaw(size_t arg) {
+  return {computed(input.graph.args[current][arg]).raw, this};
+}
+
+Tile RowBuilder::input32(size_t arg) {
+  Computed &entry = computed(input.graph.args[current][arg]);
+  if (!entry.f32)
+    entry.f32 = convert(inputType(arg), DType::F32, {entry.raw, this}).value;
+  return {entry.f32, this};
+}
+
+void RowBuilder::result(Tile f32) {
+  resultRaw(convert(DType::F32, resultType(), f32));
+}
+
+void RowBuilder::resultRaw(Tile raw) {
+  int value = input.graph.results[current][0];
+  values[value] = {raw.value, Value()};
+  for (const ScheduledOperand &operand : schedule.operands)
+    if (operand.value == value && operand.isWritten)
+      stores.push_back({&operand, raw.value});
+}
+
+void RowBuilder::store(const Pending &pending) {
+  const ScheduledOperand &operand = *pending.operand;
+  bool hasCols =
+      schedule.plan.family != Family::Gemv && !operand.colStride.empty();
+  Value value = broadcastTo(pending.value, true, hasCols);
+  Value mask = live;
+  if (keptRows && input.graph.values[operand.value].output >= 0)
+    mask = mask ? Value(arith::AndIOp::create(b, mask, keptRows)) : keptRows;
+  bool isUnit = !hasCols || operand.colStride == "1";
+  tile::StoreOp::create(b, value, pointer(operand), rowOffsets(operand), mask,
+                        hasCols ? colStart : scalarConstant(0),
+                        hasCols ? colEnd : scalarConstant(1),
+                        isUnit ? Value() : scalar(operand.colStride),
+                        hasCols ? operand.vector : 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+Tile RowBuilder::loadRowIndex(const ScheduledOperand &ids) {
+  bool isGemv = schedule.plan.family == Family::Gemv;
+  RankedTensorType type = typeOf(elementType(ids.desc.dtype), !isGemv, false);
+  Value raw = loadTile(ids, pointer(ids), type, rowOffsets(ids),
+                       isGemv ? Value() : live, scalarConstant(0),
+                       scalarConstant(1), "1", 1);
+  return convert(ids.desc.dtype, DType::I64, {raw, this});
+}
+
+/// Unsigned: a negative id is larger than any table.
+Value RowBuilder::isInTable(Tile id, const ScheduledOperand &table) {
+  Value size = tile::SplatOp::create(b, id.type(), scalar(table.shape(0)));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, id.value, size);
+}
+
+/// Rows that an earlier kernel failed to gather.
+void RowBuilder::applyGuards() {
+  for (auto [ids, table] : schedule.plan.guards) {
+    Tile id = loadRowIndex(*schedule.find(ids, Usage::RowIndex));
+    Value good = broadcastTo(
+        isInTable(id, *schedule.find(table, Usage::Extent)), true, false);
+    keptRows =
+        keptRows ? Value(arith::AndIOp::create(b, keptRows, good)) : good;
+  }
+}
+
+Tile RowBuilder::loadTable(size_t arg, Value index, Value mask) {
+  const ScheduledOperand &operand = operandOf(arg, Usage::Table);
+  Value stride =
+      tile::SplatOp::create(b, index.getType(), scalar(operand.stride(0)));
+  Value rows = arith::MulIOp::create(b, index, stride);
+  RankedTensorType type =
+      typeOf(elementType(operand.desc.dtype), true, !operand.colStride.empty());
+  return {loadTile(operand, pointer(operand), type, rows, mask, colStart,
+                   colEnd, operand.colStride, operand.vector),
+          this};
+}
+
+void RowBuilder::restrictRows(Value keep) { keptRows = keep; }
+
+void RowBuilder::reportRows(Value bad) {
+  if (!errorSlot)
+    errorSlot = addArg({KernelArg::Kind::ErrorSlot, -1, IntExpr()},
+                       LLVM::LLVMPointerType::get(b.getContext(), 1));
+  tile::ReportErrorOp::create(b, errorSlot, bad, rows.numbers, current);
+}
