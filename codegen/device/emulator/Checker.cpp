@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 using namespace tandem;
 using namespace tandem::emulator;
@@ -21,16 +22,26 @@ struct Order {
 
   AccessId lane(unsigned l) const { return me + (uint64_t(l) << laneShift); }
 
-  /// The cases that vectorise; false may still mean ordered.
-  unsigned quick(AccessId earlier, AccessId mine) const {
-    bool isOld = static_cast<int64_t>(earlier) < static_cast<int64_t>(bound);
-    bool isSynchronised =
-        (earlier >> 32) == stamp && (earlier & clockMask) <= upTo;
-    bool isMine = ((earlier ^ mine) >> laneShift) == 0;
-    return unsigned(isOld) | unsigned(isSynchronised) | unsigned(isMine);
+  /// 0 if the earlier access is old, of this thread, or before the last barrier
+  /// of all. Otherwise all ones, and the two may still be ordered. V is one id,
+  /// or four: comparisons of the four give all ones where they hold.
+  template <typename V>
+  V unclear(V earlier, V mine) const {
+    constexpr auto thread = ~((int64_t(1) << laneShift) - 1);
+    constexpr auto upper = ~((int64_t(1) << 32) - 1);
+    auto stampBits = static_cast<int64_t>(stamp << 32);
+    auto isYoung = earlier >= static_cast<int64_t>(bound);
+    auto isOther = ((earlier ^ mine) & thread) != 0;
+    auto isLater = (earlier & int64_t(clockMask)) > int64_t(upTo);
+    auto isElsewhere = (earlier & upper) != stampBits;
+    if constexpr (std::is_same_v<V, int64_t>)
+      return isYoung && isOther && (isLater || isElsewhere) ? -1 : 0;
+    else
+      return isYoung & isOther & (isLater | isElsewhere);
   }
   bool holds(AccessId earlier, AccessId mine) const {
-    if (quick(earlier, mine) || (strong && (earlier & strongBit)))
+    if (!unclear(static_cast<int64_t>(earlier), static_cast<int64_t>(mine)) ||
+        (strong && (earlier & strongBit)))
       return true;
     if (stampOf(earlier) != stamp)
       return !crossCta;
@@ -190,12 +201,27 @@ static void raceCell(Exec &x, const Inst &inst, const Order &order,
 }
 
 static RaceCells &cellsFor(ShadowPage &page, unsigned size) {
-  unsigned shift = size >= 4 ? 2 : size >= 2 ? 1 : 0;
+  auto shift = static_cast<unsigned>(std::min(4, __builtin_ctz(size)));
   if (!page.cells)
     page.cells = std::make_unique<RaceCells>(shift);
   else if (page.cells->shift > shift)
     page.cells = page.cells->split(shift);
   return *page.cells;
+}
+
+/// Four ids at once; both compilers have vectors of this form.
+using Four = int64_t __attribute__((vector_size(32)));
+static inline Four loadFour(const AccessId *from) {
+  Four ids;
+  std::memcpy(&ids, from, sizeof ids);
+  return ids;
+}
+/// The ids of the lanes of cells k to k + 3.
+static inline Four fourIds(AccessId first, size_t k, unsigned lanesShift) {
+  auto at = static_cast<int64_t>(k);
+  Four cell = {at, at + 1, at + 2, at + 3};
+  return ((cell >> int64_t(lanesShift)) << int64_t(laneShift)) +
+         static_cast<int64_t>(first);
 }
 
 /// Consecutive lanes from \p lane0 on, \p bytes in one page.
@@ -209,34 +235,28 @@ static void raceRange(Exec &x, const Inst &inst, const Order &order,
   unsigned perLane = size >> cells.shift; // a power of two
   auto lanesShift = static_cast<unsigned>(__builtin_ctz(perLane));
   AccessId first = order.lane(lane0);
-  AccessId *__restrict write = &cells.write[begin];
-  AccessId *__restrict readA = &cells.readA[begin];
-  AccessId *__restrict readB = &cells.readB[begin];
+  AccessId *write = &cells.write[begin];
+  AccessId *readA = &cells.readA[begin];
+  const AccessId *readB = &cells.readB[begin];
+  // Four cells at a time; a rest of one to three is left to the slow way.
   const Order o = order;
-  unsigned ok = 1;
-  if (kind == AccessKind::Read) {
-    for (size_t k = 0; k < n; ++k) {
-      AccessId mine = first + (uint64_t(k >> lanesShift) << laneShift);
-      ok &= o.quick(write[k], mine) & o.quick(readA[k], mine);
+  Four unclear = {};
+  bool reads = kind == AccessKind::Read;
+  for (size_t k = 0; k + 4 <= n; k += 4) {
+    Four mine = fourIds(first, k, lanesShift);
+    unclear |= o.unclear(loadFour(write + k), mine) |
+               o.unclear(loadFour(readA + k), mine);
+    if (!reads)
+      unclear |= o.unclear(loadFour(readB + k), mine);
+  }
+  if (n % 4 == 0 && !(unclear[0] | unclear[1] | unclear[2] | unclear[3])) {
+    AccessId *mineTo = reads ? readA : write;
+    for (size_t k = 0; k < n; k += 4) {
+      Four mine = fourIds(first, k, lanesShift);
+      std::memcpy(mineTo + k, &mine, sizeof mine);
     }
-    if (ok) {
-      for (size_t k = 0; k < n; ++k)
-        readA[k] = first + (uint64_t(k >> lanesShift) << laneShift);
-      std::fill_n(&cells.readAt[begin], n, o.at);
-      return;
-    }
-  } else {
-    for (size_t k = 0; k < n; ++k) {
-      AccessId mine = first + (uint64_t(k >> lanesShift) << laneShift);
-      ok &= o.quick(write[k], mine) & o.quick(readA[k], mine) &
-            o.quick(readB[k], mine);
-    }
-    if (ok) {
-      for (size_t k = 0; k < n; ++k)
-        write[k] = first + (uint64_t(k >> lanesShift) << laneShift);
-      std::fill_n(&cells.writeAt[begin], n, o.at);
-      return;
-    }
+    std::fill_n(reads ? &cells.readAt[begin] : &cells.writeAt[begin], n, o.at);
+    return;
   }
   for (size_t k = 0; k < n; ++k)
     raceCell(x, inst, order, region, offset + (k << cells.shift), cells,

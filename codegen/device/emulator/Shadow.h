@@ -5,8 +5,9 @@
 //   init      one bit a byte: has it been written?
 //   cells     last write and two unordered reads a granule, for races
 //
-// A granule is 4 bytes until someone accesses less, then the page's cells are
-// split to 2 or 1 bytes; so f32 kernels pay for words, bf16 ones for halves.
+// A granule is as large as the first access, at most 16 bytes, until someone
+// accesses less: then the page's cells are split. So vector kernels pay for
+// vectors, f32 ones for words and bf16 ones for halves.
 //
 // An access is an id of 64 bits:  stamp:32 | warp:5 | lane:5 | strong:1 |
 // clock:21 The stamp names the CTA of one launch and only grows, so nothing is
