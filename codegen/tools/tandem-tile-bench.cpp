@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
   }
   for (size_t i = 0; i < times.size(); ++i) {
     std::sort(times[i].begin(), times[i].end());
-    std::printf("%-22s median %7.2f ms  first-to-last %.2f .. %.2f\n",
+    std::printf("%-22s median %7.2f ms  least and most %.2f .. %.2f\n",
                 names[i].c_str(), times[i][times[i].size() / 2],
                 times[i].front(), times[i].back());
   }

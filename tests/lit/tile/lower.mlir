@@ -166,3 +166,50 @@ func.func @not_a_splat() attributes {tile.warps = 1 : i32} {
   %w = arith.constant dense<"0x000000000100000002000000030000000400000005000000060000000700000008000000090000000A0000000B0000000C0000000D0000000E0000000F000000100000001100000012000000130000001400000015000000160000001700000018000000190000001A0000001B0000001C0000001D0000001E0000001F000000200000002100000022000000230000002400000025000000260000002700000028000000290000002A0000002B0000002C0000002D0000002E0000002F000000300000003100000032000000330000003400000035000000360000003700000038000000390000003A0000003B0000003C0000003D0000003E0000003F000000"> : tensor<1x64xi32, #row>
   return
 }
+
+// -----
+
+#acc = #tile.layout<register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], repeat = [1, 2]>
+#a = #tile.layout<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = []>
+#b = #tile.layout<register = [[0, 1], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [], repeat = [2, 1]>
+
+// One instruction for each 16x8 of the accumulator and 16 of k.
+// CHECK-LABEL: llvm.func @dot_is_mma_sync
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k16.row.col.bf16"
+// CHECK-NOT:     llvm.nvvm.mma
+func.func @dot_is_mma_sync(%x: !llvm.ptr<1>, %n: i64)
+    attributes {tile.warps = 1 : i32} {
+  %c0 = arith.constant 0 : i64
+  %av = tile.load %x cols(%c0, %n) pad(0.0 : bf16) : tensor<16x16xbf16, #a>
+  %bv = tile.load %x cols(%c0, %n) pad(0.0 : bf16) : tensor<16x16xbf16, #b>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32, #acc>
+  %d = tile.dot %av, %bv, %zero : tensor<16x16xbf16, #a>, tensor<16x16xbf16, #b> -> tensor<16x16xf32, #acc>
+  tile.store %d, %x cols(%c0, %n) : tensor<16x16xf32, #acc>
+  return
+}
+
+// -----
+
+#row = #tile.layout<register = [[0, 1]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[8, 0]]>
+#col = #tile.layout<register = [[1, 0]], lane = [[2, 0], [4, 0], [8, 0], [0, 1], [0, 2]], warp = [[0, 4]]>
+
+// Through a padded image in shared memory: rows are written in pairs, columns
+// read one by one; the two conversions have bytes of their own, so that each
+// needs one barrier.
+// CHECK-LABEL: llvm.func @conversions_write_wait_and_read
+// CHECK:         llvm.store {{.*}} i32, !llvm.ptr<3>
+// CHECK-COUNT-1: nvvm.barrier0
+// CHECK-COUNT-2: llvm.load {{.*}} !llvm.ptr<3> -> f16
+// CHECK:         llvm.store {{.*}} f16, !llvm.ptr<3>
+// CHECK-COUNT-1: nvvm.barrier0
+// CHECK-NOT:     nvvm.barrier0
+// CHECK:         llvm.load {{.*}} !llvm.ptr<3> -> i32
+func.func @conversions_write_wait_and_read(%x: !llvm.ptr<1>, %n: i64)
+    attributes {tile.warps = 2 : i32} {
+  %c0 = arith.constant 0 : i64
+  %v = tile.load %x cols(%c0, %n) pad(0.0 : f16) : tensor<16x8xf16, #row>
+  %w = tile.convert_layout %v : tensor<16x8xf16, #row> -> tensor<16x8xf16, #col>
+  %u = tile.convert_layout %w : tensor<16x8xf16, #col> -> tensor<16x8xf16, #row>
+  tile.store %u, %x cols(%c0, %n) : tensor<16x8xf16, #row>
+  return
+}
