@@ -63,6 +63,26 @@ static std::vector<TensorDesc> descsOf(const std::vector<View> &views) {
   return descs;
 }
 
+/// Integers that a computed number may truncate to, as alternatives; too many
+/// of them are no verdict. The error is symmetric, so where only one neighbour
+/// can be reached the other one is listed, too.
+static void listIntegers(Buffer &buffer, std::vector<uint8_t> &unchecked) {
+  constexpr double most = 64;
+  for (size_t i = 0; i < buffer.error.size(); ++i) {
+    const double value = buffer.value[i], error = buffer.error[i];
+    if (error == 0 || unchecked[i])
+      continue;
+    buffer.alternatives.resize(buffer.value.size());
+    if (!buffer.alternatives[i].empty())
+      continue; // an index, whose near-ties are known
+    if (error > most)
+      unchecked[i] = 1;
+    for (double y = value - error; y <= value + error && !unchecked[i]; ++y)
+      if (y != value)
+        buffer.alternatives[i].push_back(static_cast<int64_t>(y));
+  }
+}
+
 static Expected expectedFrom(Buffer buffer) {
   Expected expected;
   expected.desc = buffer.desc;
@@ -71,6 +91,8 @@ static Expected expectedFrom(Buffer buffer) {
   for (size_t i = 0; i < buffer.error.size(); ++i)
     if (!expected.unchecked[i] && !(buffer.error[i] < infinity))
       expected.unchecked[i] = 1;
+  if (isInteger(buffer.desc.dtype))
+    listIntegers(buffer, expected.unchecked);
   // An index is right or it is not: its neighbours are no near miss.
   for (size_t i = 0; i < buffer.alternatives.size(); ++i)
     if (!buffer.alternatives[i].empty())

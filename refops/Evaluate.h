@@ -27,8 +27,9 @@ struct Expected {
   /// op does not write: 2 (they must stay untouched). `error` means nothing
   /// there.
   std::vector<uint8_t> unchecked;
-  /// For index outputs: the other indices that a computed near-tie allows. One
-  /// list an element, empty when only `value` is right; no lists at all when
+  /// For integer outputs: the other indices that a computed near-tie allows, or
+  /// the other integers that a computed number may truncate to. One list an
+  /// element, empty when only `value` is right; no lists at all when
   /// that holds for every element.
   std::vector<std::vector<int64_t>> alternatives;
 };

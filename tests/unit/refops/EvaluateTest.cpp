@@ -139,6 +139,32 @@ TEST_SUITE("evaluate") {
     CHECK((*plain)[0].value[0] == 1);
   }
 
+  TEST_CASE("a computed number may truncate to a neighbour") {
+    const Recipe recipe = recipeOf(R"({"name": "r",
+      "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 2]},
+                 {"name": "w", "dtype": "float32", "shape": [3, 2]}],
+      "outputs": [{"name": "y", "dtype": "int32", "shape": [1, 3]}],
+      "recipe": {"steps": [
+        {"op": "GEMV_TILE", "args": [{"in": 0}, {"in": 1}], "out": 0},
+        {"op": "COPY", "args": [{"s": 0}], "out": "final",
+         "out_dtype": "int32"}]}})");
+    HostTensor x(DType::F32, {1, 2}, {1, 1});
+    HostTensor w(DType::F32, {3, 2}, {2, 1, 2, 0.5, 1e10, 1e10});
+    Contract contract;
+    contract.steps = {stepContract(0, Opcode::GEMV_TILE, "n", "fma")};
+    const auto expected = evaluate(recipe, {x.view(), w.view()}, contract);
+    REQUIRE(expected);
+    const Expected &y = (*expected)[0];
+    CHECK(y.value == std::vector<double>{3, 2, 2147483647});
+    REQUIRE(y.alternatives.size() == 3);
+    // 3 - error truncates to 2; an error is symmetric, so 4 comes with it.
+    CHECK((y.alternatives[0] == std::vector<int64_t>{2, 4}));
+    CHECK(y.alternatives[1].empty());
+    CHECK(y.alternatives[2].empty()); // saturates in any case
+    CHECK(y.error == std::vector<double>{0, 0, 0});
+    CHECK(y.unchecked == std::vector<uint8_t>{0, 0, 0});
+  }
+
   TEST_CASE("a contract that is silent where a bound needs it is an error") {
     const Result<Recipe> recipe = singleOpRecipe(
         Opcode::GEMM_TILE, {TensorType{DType::F32, {int64_t(1), int64_t(1)}},
