@@ -1,6 +1,8 @@
 //===- RealEngine.cpp - The compiler and the devices of this build --------===//
 #include "harness/run/RealEngine.h"
 
+#include "codegen/device/OpenDevice.h"
+
 using namespace tandem;
 using namespace tandem::harness;
 
@@ -28,19 +30,14 @@ Result<Engine> tandem::harness::realEngine(const std::string &device) {
   engine.makeTileDevice = []() -> Result<std::unique_ptr<Device>> {
     return makeTileDevice();
   };
-  if (device != "emulator" && device != "cuda" && device != "auto")
-    return Error("device '" + device + "': expected auto, cuda or emulator");
-  if (device != "emulator") {
-    Result<std::unique_ptr<Device>> cuda = makeCudaDevice();
-    if (cuda) {
-      engine.makeDevice = [] { return makeCudaDevice(); };
-      return engine;
-    }
-    if (device == "cuda")
-      return cuda.error();
-  }
-  engine.makeDevice = []() -> Result<std::unique_ptr<Device>> {
-    return makeEmulator();
-  };
+  // Asked once here, so that a wrong name or an absent GPU is one message.
+  Result<std::unique_ptr<Device>> first = openDevice(device);
+  if (!first)
+    return first.error();
+  const std::string name = (*first)->kind() == "cuda" && device == "auto"
+                               ? "cuda"
+                           : device == "auto" ? "emulator"
+                                              : device;
+  engine.makeDevice = [name] { return openDevice(name); };
   return engine;
 }

@@ -7,8 +7,8 @@
 
 namespace tandem::harness {
 
-/// \p device is `emulator`, `cuda` or `auto` (cuda where there is one). Fails
-/// with the reason when there is no such device.
+/// \p device is a name that openDevice takes. Fails with the reason when there
+/// is no such device.
 Result<Engine> realEngine(const std::string &device);
 
 } // namespace tandem::harness

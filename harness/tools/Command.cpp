@@ -1,0 +1,50 @@
+//===- Command.cpp - The tandem command as a function ---------------------===//
+#include "harness/tools/Command.h"
+
+#include "harness/tools/Subcommands.h"
+
+#include <algorithm>
+#include <ostream>
+
+using namespace tandem;
+using namespace tandem::tools;
+
+int tandem::harness::runCommand(const std::vector<std::string> &arguments,
+                                std::ostream &out, std::ostream &err) {
+  const Console console(out, err);
+  CLI::App app("Compiles recipes of LLM-inference ops to PTX and checks every "
+               "kernel against a reference, on a GPU or on none.",
+               "tandem");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "tandem 0.1.0");
+  app.footer("`tandem COMMAND --help` shows an example of each.\n"
+             "Exit codes: 0 nothing wrong, 1 something was found, 2 could not "
+             "do it.");
+  const std::vector<Command> commands = {
+      opsCommand(app),        verifyCommand(app), compileCommand(app),
+      tools::runCommand(app), fuzzCommand(app),   replayCommand(app),
+      shrinkCommand(app),     blameCommand(app),  emulateCommand(app),
+      cacheCommand(app)};
+  // CLI11 reports by exceptions (and takes its words last first); they end
+  // here.
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::Success &help) {
+    app.exit(help, out, err);
+    return 0;
+  } catch (const CLI::ParseError &error) {
+    complain("tandem: %s\n", error.what());
+    return exitCannot;
+  }
+  for (const Command &command : commands) {
+    if (!command.app->parsed())
+      continue;
+    Result<int> code = command.run();
+    if (code)
+      return *code;
+    complain("tandem %s: %s\n", command.app->get_name().c_str(),
+             code.error().text().c_str());
+    return exitCannot;
+  }
+  return exitCannot;
+}
