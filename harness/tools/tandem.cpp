@@ -1,4 +1,9 @@
-//===- tandem.cpp - The executable: everything is in libtandem.so ---------===//
-#include "tandem/tandem.h"
+//===- tandem.cpp - The executable ----------------------------------------===//
+#include "harness/tools/Command.h"
 
-int main(int argc, char **argv) { return tandem_main(argc, argv); }
+#include <iostream>
+
+int main(int argc, char **argv) {
+  return tandem::harness::runCommand({argv + 1, argv + argc}, std::cout,
+                                     std::cerr);
+}

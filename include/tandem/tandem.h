@@ -25,6 +25,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* The library hides everything else. */
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 
 typedef enum tandem_status {
   TANDEM_OK = 0,
@@ -167,6 +171,9 @@ tandem_status tandem_fuzz(const char *arguments, char **report, char **error);
 /* The `tandem` command. Gives its exit status. */
 int tandem_main(int argc, const char *const *argv);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif
