@@ -46,7 +46,7 @@ func::FuncOp RowBuilder::build(const std::string &name) {
   func = func::FuncOp::create(b, name, b.getFunctionType({}, {}));
   func->setAttr(tile::warpsAttrName, b.getI32IntegerAttr(schedule.warps));
   if (schedule.loopsColumns)
-    func->setAttr(loopColumnsAttrName, b.getI64IntegerAttr(schedule.tileCols));
+    func->setAttr(tile::loopColumnsAttrName, b.getI64IntegerAttr(schedule.tileCols));
   entry = func.addEntryBlock();
   b.setInsertionPointToStart(entry);
   place();

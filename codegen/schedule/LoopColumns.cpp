@@ -57,7 +57,7 @@ public:
         b.clone(*op, rowMap);
     for (Operation *op : llvm::reverse(ops))
       op->erase();
-    kernel->removeAttr(loopColumnsAttrName);
+    kernel->removeAttr(tile::loopColumnsAttrName);
     return success();
   }
 
@@ -239,7 +239,7 @@ struct LoopColumns : PassWrapper<LoopColumns, OperationPass<func::FuncOp>> {
 } // namespace
 
 LogicalResult codegen::loopColumns(func::FuncOp kernel) {
-  auto chunk = kernel->getAttrOfType<IntegerAttr>(loopColumnsAttrName);
+  auto chunk = kernel->getAttrOfType<IntegerAttr>(tile::loopColumnsAttrName);
   if (!chunk)
     return success();
   return Slicer(kernel, chunk.getInt()).run();

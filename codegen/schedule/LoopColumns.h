@@ -7,9 +7,6 @@
 
 namespace tandem::codegen {
 
-/// Attribute of a kernel whose tiles stand for whole rows: the tile's columns.
-inline constexpr llvm::StringLiteral loopColumnsAttrName = "tile.loop_columns";
-
 /// Slices a straight-line kernel into one column loop for each level of
 /// reduction. Does nothing without the attribute.
 llvm::LogicalResult loopColumns(mlir::func::FuncOp kernel);

@@ -172,6 +172,8 @@ static LogicalResult verifyTiles(Operation *op, int64_t warps) {
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
+  if (attribute.getName() == loopColumnsAttrName)
+    return success();
   if (attribute.getName() != warpsAttrName)
     return op->emitOpError() << "no attribute is named '"
                              << attribute.getName().getValue() << "'";

@@ -27,6 +27,9 @@ namespace tandem::tile {
 
 /// Attribute of a kernel function: the warps of its CTA.
 inline constexpr llvm::StringLiteral warpsAttrName = "tile.warps";
+/// Attribute of a kernel whose tiles stand for whole rows, until
+/// tile-loop-columns has cut it into loops: the tile's columns.
+inline constexpr llvm::StringLiteral loopColumnsAttrName = "tile.loop_columns";
 
 /// Whether \p type is a static rank-2 tensor with a #tile.layout.
 bool isTile(mlir::Type type);

@@ -288,4 +288,93 @@ TEST_SUITE("codegen/run") {
       CHECK(y[i] == doctest::Approx(std::exp(value(i)) / sum));
     }
   }
+
+  TEST_CASE("a bad id leaves final outputs of later kernels alone") {
+    Recipe recipe = chain(
+        tensor("ids", "int32", "3") + "," + tensor("table", "float32", "4, 8") +
+            "," + tensor("W", "float32", "8, 8"),
+        tensor("y", "float32", "3, 8"),
+        R"({"op": "embed", "args": [{"in": 0}, {"in": 1}], "out": 0},
+           {"op": "gemm_tile", "args": [{"s": 0}, {"in": 2}], "out": 1},
+           {"op": "softmax", "args": [{"s": 1}], "out": "final"})");
+    for (bool fuse : {true, false})
+      for (bool isGemv : {false, true}) {
+        Recipe variant = recipe;
+        if (isGemv)
+          variant.steps[1].op = Opcode::GEMV_TILE;
+        Bench bench;
+        Operand ids = bench.tensor(
+            DType::I32, {3}, [](int64_t i) { return i == 1 ? 4. : double(i); });
+        Operand table = bench.tensor(DType::F32, {4, 8}, small);
+        Operand w = bench.tensor(DType::F32, {8, 8}, small);
+        Operand out = bench.tensor(DType::F32, {3, 8}, [](auto) { return 7.; });
+        CompileOptions options;
+        options.fuse = fuse;
+        (void)bench.run(variant, {ids, table, w}, out, options);
+        REQUIRE(bench.indexErrors.size() == 1);
+        CHECK(bench.indexErrors[0].row == 1);
+        std::vector<float> rows(24);
+        REQUIRE(bool(bench.device->read(out.address, rows.data(), 96)));
+        for (size_t i = 0; i < 24; ++i)
+          CHECK((rows[i] == 7) == (i / 8 == 1));
+      }
+  }
+
+  TEST_CASE("scratch outside a window reads as zero") {
+    Recipe recipe = chain(
+        tensor("x", "float32", "2, 3") + "," + tensor("W", "float32", "6, 3"),
+        tensor("y", "float32", "2, 6"),
+        R"({"op": "gemm_tile", "args": [{"in": 0}, {"in": 1}], "out": 0,
+            "params": {"n_off": 2, "N_tile": 2}},
+           {"op": "add", "args": [{"s": 0}, {"s": 0}], "out": "final"})");
+    for (bool fuse : {true, false}) {
+      Bench bench;
+      Operand x = bench.tensor(DType::F32, {2, 3}, [](auto) { return 1.; });
+      Operand w = bench.tensor(DType::F32, {6, 3}, [](auto) { return 1.; });
+      CompileOptions options;
+      options.fuse = fuse;
+      CHECK(bench.run(recipe, {x, w}, bench.output(DType::F32, {2, 6}),
+                      options) ==
+            std::vector<double>{0, 0, 6, 6, 0, 0, 0, 0, 6, 6, 0, 0});
+    }
+  }
+
+  TEST_CASE("the number of rows changes no bit of a row") {
+    auto wave = [](int64_t i) { return std::sin(static_cast<double>(i)) * 3; };
+    for (Opcode op : {Opcode::SOFTMAX, Opcode::RMSNORM, Opcode::GEMM_TILE})
+      for (int64_t cols : {70, 5000}) {
+        std::vector<double> one;
+        for (int64_t rows : {1, 9}) {
+          Bench bench;
+          std::vector<Operand> inputs = {
+              bench.tensor(DType::F32, {rows, cols}, wave)};
+          if (op == Opcode::RMSNORM)
+            inputs.push_back(bench.tensor(DType::F32, {cols}, wave));
+          if (op == Opcode::GEMM_TILE)
+            inputs.push_back(bench.tensor(DType::F32, {4, cols}, wave));
+          int64_t width = op == Opcode::GEMM_TILE ? 4 : cols;
+          auto y = bench.run(single(op, inputs), inputs,
+                             bench.output(DType::F32, {rows, width}));
+          y.resize(static_cast<size_t>(width));
+          if (one.empty())
+            one = y;
+          CHECK(one == y);
+        }
+      }
+  }
+
+  TEST_CASE("empty tensors are no-ops") {
+    Bench bench;
+    for (Dims shape : {Dims{0, 8}, Dims{3, 0}}) {
+      Operand x = bench.tensor(DType::F32, shape, small);
+      CHECK(bench
+                .run(single(Opcode::SOFTMAX, {x}), {x},
+                     bench.output(DType::F32, shape))
+                .empty());
+      CHECK(bench
+                .run(single(Opcode::GELU, {x}), {x},
+                     bench.output(DType::F32, shape))
+                .empty());
+    }
+  }
 }

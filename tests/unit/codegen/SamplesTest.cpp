@@ -47,7 +47,7 @@ TEST_SUITE("codegen") {
       CHECK(recipe.name == name);
       std::string where;
       double milliseconds = coldCompile(recipe, where);
-      MESSAGE(name, ": ", milliseconds, " ms: ", where);
+      MESSAGE(std::string(name), ": ", milliseconds, " ms: ", where);
       auto program = compileTypical(recipe);
       CHECK(program->launches.size() == 1);
       CHECK(program->temporaries.empty());

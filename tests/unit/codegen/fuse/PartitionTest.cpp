@@ -1,0 +1,139 @@
+//===- PartitionTest.cpp - Which steps share a kernel, and why not --------===//
+#include "../Recipes.h"
+
+#include "codegen/fuse/Partition.h"
+
+using namespace tandem;
+using namespace tandem::tests;
+
+namespace {
+struct Parts {
+  std::vector<std::vector<int>> kernels;
+  std::vector<std::string> explanation;
+};
+
+Parts partsOf(const Recipe &recipe, bool fuse = true) {
+  codegen::Graph graph = codegen::buildGraph(recipe);
+  codegen::Partition partition = codegen::partition(recipe, graph, fuse);
+  Parts parts;
+  for (const codegen::KernelPlan &plan : partition.kernels)
+    parts.kernels.push_back(plan.steps);
+  parts.explanation = partition.explanation;
+  return parts;
+}
+
+const std::string x = tensor("x", "float32", "\"M\", 8");
+const std::string w = tensor("w", "float32", "8");
+const std::string y = tensor("y", "float32", "\"M\", 8");
+using Kernels = std::vector<std::vector<int>>;
+} // namespace
+
+TEST_SUITE("codegen/fuse") {
+  TEST_CASE("steps with one row space share a kernel") {
+    Parts parts =
+        partsOf(chain(x + "," + w, y,
+                      R"({"op": "gelu", "args": [{"in": 0}], "out": 0},
+           {"op": "rmsnorm", "args": [{"s": 0}, {"in": 1}], "out": 0},
+           {"op": "softmax", "args": [{"s": 0}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{0, 1, 2}});
+    CHECK(parts.explanation.empty());
+  }
+
+  TEST_CASE("rows along another axis start a new kernel") {
+    Parts parts = partsOf(
+        chain(x + "," + w, y,
+              R"({"op": "rmsnorm", "args": [{"in": 0}, {"in": 1}], "out": 0},
+           {"op": "softmax", "args": [{"s": 0}], "out": "final",
+            "params": {"dim": 0}})"));
+    CHECK(parts.kernels == Kernels{{0}, {1}});
+    CHECK(parts.explanation ==
+          std::vector<std::string>{
+              "step 1 (softmax) starts a new kernel: its rows run along dim 0, "
+              "those of step 0 (rmsnorm) along dim 1"});
+  }
+
+  TEST_CASE("another shape starts a new kernel") {
+    Parts parts =
+        partsOf(chain(x + "," + w, y,
+                      R"({"op": "gelu", "args": [{"in": 1}], "out": 0},
+           {"op": "add", "args": [{"in": 0}, {"s": 0}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{0}, {1}});
+    CHECK(parts.explanation ==
+          std::vector<std::string>{
+              "step 1 (add) starts a new kernel: its rows have shape [M, 8], "
+              "step 0 (gelu)'s [8]"});
+  }
+
+  TEST_CASE(
+      "an elementwise step joins a matrix product, a reduction does not") {
+    Parts parts = partsOf(
+        chain(x + "," + tensor("W", "float32", "8, 8"), y,
+              R"({"op": "gemm_tile", "args": [{"in": 0}, {"in": 1}], "out": 0},
+           {"op": "gelu", "args": [{"s": 0}], "out": 0},
+           {"op": "softmax", "args": [{"s": 0}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{0, 1}, {2}});
+    CHECK(
+        parts.explanation ==
+        std::vector<std::string>{
+            "step 2 (softmax) starts a new kernel: it reduces along dim 1, of "
+            "which a tile of step 0 (gemm_tile) holds a part"});
+  }
+
+  TEST_CASE("a matrix product and a gather begin, an argmax ends a kernel") {
+    Parts parts = partsOf(
+        chain(tensor("ids", "int32", "\"M\"") + "," +
+                  tensor("table", "float32", "9, 8") + "," +
+                  tensor("W", "float32", "8, 8"),
+              tensor("y", "int32", "\"M\"") + "," +
+                  tensor("z", "float32", "\"M\", 8"),
+              R"({"op": "embed", "args": [{"in": 0}, {"in": 1}], "out": 0},
+           {"op": "gemm_tile", "args": [{"s": 0}, {"in": 2}], "out": 1},
+           {"op": "sample_argmax", "args": [{"s": 0}], "out": {"out": 0}},
+           {"op": "gelu", "args": [{"s": 1}], "out": {"out": 1}})"));
+    CHECK(parts.kernels == Kernels{{0}, {1}, {2}, {3}});
+    CHECK(
+        parts.explanation ==
+        std::vector<std::string>{
+            "step 1 (gemm_tile) starts a new kernel: a matrix product computes "
+            "its own tiles",
+            "step 2 (sample_argmax) starts a new kernel: it reduces along dim "
+            "1, of which a tile of step 1 (gemm_tile) holds a part",
+            "step 3 (gelu) starts a new kernel: step 2 (sample_argmax) ends "
+            "its "
+            "kernel: it gives one value a row"});
+  }
+
+  TEST_CASE("nothing is compiled for a result that nobody reads") {
+    Parts parts =
+        partsOf(chain(x + "," + w, y,
+                      R"({"op": "gelu", "args": [{"in": 1}], "out": 0},
+           {"op": "gelu", "args": [{"in": 0}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{1}});
+    CHECK(parts.explanation.back() ==
+          "step 0 (gelu) needs no kernel: nothing reads its result");
+  }
+
+  TEST_CASE("without fusion each step is a kernel") {
+    Parts parts = partsOf(chain(x, y,
+                                R"({"op": "nop", "args": []},
+           {"op": "gelu", "args": [{"in": 0}], "out": 0},
+           {"op": "gelu", "args": [{"s": 0}], "out": "final"})"),
+                          false);
+    CHECK(parts.kernels == Kernels{{1}, {2}});
+    CHECK(parts.explanation ==
+          std::vector<std::string>{
+              "step 2 (gelu) starts a new kernel: fusion is turned off"});
+  }
+
+  TEST_CASE("a kernel does not grow without end") {
+    std::string steps;
+    for (int i = 0; i < 200; ++i)
+      steps += std::string(i ? "," : "") + R"({"op": "mul", "args": [)" +
+               (i ? R"({"s": 0})" : R"({"in": 0})") + R"(], "out": )" +
+               (i < 199 ? "0" : "\"final\"") + "}";
+    Parts parts = partsOf(chain(x, y, steps));
+    CHECK(parts.kernels.size() > 200 / codegen::maxKernelSteps);
+    for (const std::vector<int> &kernel : parts.kernels)
+      CHECK(kernel.size() <= codegen::maxKernelSteps);
+  }
+}
