@@ -45,8 +45,9 @@ RowBuilder::RowBuilder(OpBuilder &builder, const KernelSchedule &schedule,
 func::FuncOp RowBuilder::build(const std::string &name) {
   func = func::FuncOp::create(b, name, b.getFunctionType({}, {}));
   func->setAttr(tile::warpsAttrName, b.getI32IntegerAttr(schedule.warps));
-  if (schedule.loopsColumns)
-    func->setAttr(tile::loopColumnsAttrName, b.getI64IntegerAttr(schedule.tileCols));
+  if (schedule.loopsColumns && schedule.plan.family == Family::RowWise)
+    func->setAttr(tile::loopColumnsAttrName,
+                  b.getI64IntegerAttr(schedule.tileCols));
   entry = func.addEntryBlock();
   b.setInsertionPointToStart(entry);
   place();

@@ -25,7 +25,8 @@ Result<void> codegen::scheduleGemv(KernelSchedule &schedule,
   int64_t chosen = std::min<int64_t>(
       256, std::max<int64_t>(8, static_cast<int64_t>(
                                     std::bit_ceil(static_cast<uint64_t>(k)))));
-  Result<int64_t> tileK = parameter(options, "tile_k", chosen, 8, 1024);
+  Result<int64_t> tileK =
+      parameter(options, "tile_k", chosen, std::min<int64_t>(chosen, 32), 1024);
   if (!tileK)
     return tileK.error();
   Result<int64_t> warps = parameter(options, "warps", 4, 1, 16);
@@ -40,10 +41,16 @@ Result<void> codegen::scheduleGemv(KernelSchedule &schedule,
   schedule.tileCols = 1;
   schedule.warps = static_cast<int>(*warps);
   schedule.threadCols = 8;
-  if (chosen < 256 && *tileK == chosen)
-    schedule.require(schedule.depth + " <= " + std::to_string(chosen),
-                     "a row of W fits in one tile of " +
-                         std::to_string(chosen) + " k");
+  // Longer rows of W loop; a tile of 32 k and more keeps the chain of additions
+  // within its licence for every length.
+  schedule.loopsColumns = k > *tileK;
+  std::string fits = std::to_string(*tileK);
+  if (!schedule.loopsColumns)
+    schedule.require(schedule.depth + " <= " + fits,
+                     "a row of W fits in one tile of " + fits + " k");
+  else
+    schedule.require(schedule.depth + " > " + fits,
+                     "a row of W is longer than " + fits + " k");
   scheduleColumns(schedule, step, input.graph, *tileN);
   schedule.grid[0] = "(" + schedule.rows + ") * " + schedule.colTiles;
   schedule.explanation = "gemv: " + std::to_string(*tileN) +

@@ -33,8 +33,12 @@ ReductionOrder codegen::reductionOrder(const KernelSchedule &schedule) {
   bool isGemv = schedule.plan.family == Family::Gemv;
   int64_t cols = isGemv ? schedule.tileDepth : schedule.tileCols;
   ReductionOrder order = treeOrder(cols, schedule.threadCols, schedule.warps);
-  if (!schedule.loopsColumns && !isGemv)
+  if (!schedule.loopsColumns) {
+    // One fma onto 0 for each element, then the tree.
+    if (isGemv)
+      return {"1 + " + order.depth, "fma, then " + order.text};
     return order;
+  }
   std::string chunk = std::to_string(cols);
   return {"ceildiv(n, " + chunk + ") + " + order.depth,
           (isGemv ? "fma over chunks of " : "chunks of ") + chunk +

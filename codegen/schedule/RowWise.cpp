@@ -43,7 +43,9 @@ static Result<void> scheduleReduction(KernelSchedule &schedule,
   Result<int64_t> block = parameter(options, "block", defaultBlock, 8, 8192);
   if (!block)
     return block.error();
-  Result<int64_t> chunk = parameter(options, "chunk", *block, 8, 8192);
+  // At least 32, so that the chain of additions keeps within its licence.
+  Result<int64_t> chunk =
+      parameter(options, "chunk", std::max<int64_t>(*block, 32), 32, 8192);
   if (!chunk)
     return chunk.error();
   schedule.loopsColumns = cols > *block;
