@@ -13,6 +13,23 @@ set(TANDEM_LLVM_COMPONENTS
   LLVMScalarOpts LLVMInstCombine LLVMTransformUtils LLVMAnalysis LLVMTarget
   LLVMSupport LLVMMC LLVMPasses)
 
+# Debian's MLIR archives name the shared libLLVM as their dependency. A static
+# link would get it beside the archives: two LLVMs in one process, and a library
+# that does not run on a machine without LLVM. The archives of
+# TANDEM_LLVM_COMPONENTS take its place.
+get_property(imported DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTY IMPORTED_TARGETS)
+foreach(target ${imported})
+  get_target_property(type ${target} TYPE)
+  if(target MATCHES "^MLIR" AND type STREQUAL "STATIC_LIBRARY")
+    get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
+    if(links)
+      list(REMOVE_ITEM links LLVM)
+      set_target_properties(${target} PROPERTIES
+                            INTERFACE_LINK_LIBRARIES "${links}")
+    endif()
+  endif()
+endforeach()
+
 # Tools and tests link the shared libraries: a link takes a second and needs
 # little memory. tandem's own static libraries name only headers (tandem_mlir),
 # so that libtandem.so can link the archives instead.

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -123,12 +124,26 @@ inline Run runOn(Device &device, const Kernel &kernel,
         bool(device.read(operands[next].address, bytes.data(), bytes.size())));
     if (argument.isOutput)
       run.outputs.push_back(std::move(bytes));
+    REQUIRE(bool(device.release(operands[next].address)));
     ++next;
   }
   return run;
 }
 
-/// The outputs, equal on both devices and both targets.
+/// The GPU, when TANDEM_TEST_CUDA is set and there is one.
+inline Device *cudaDevice() {
+  static std::unique_ptr<Device> device = []() -> std::unique_ptr<Device> {
+    if (!std::getenv("TANDEM_TEST_CUDA"))
+      return nullptr;
+    Result<std::unique_ptr<Device>> opened = makeCudaDevice();
+    REQUIRE_MESSAGE(bool(opened), (opened ? "" : opened.error().text()));
+    return opened.take();
+  }();
+  return device.get();
+}
+
+/// The outputs, equal on both devices and both targets; on a GPU too, except
+/// for approximations, of which it takes another member of the envelope.
 inline std::vector<Bytes>
 runEverywhere(const std::string &name, const std::string &text, int warps,
               const std::vector<Argument> &arguments, int64_t grid = 1,
@@ -153,6 +168,13 @@ runEverywhere(const std::string &name, const std::string &text, int warps,
     REQUIRE(run.outputs.size() == expected.size());
     for (size_t i = 0; i < expected.size(); ++i)
       CHECK(run.outputs[i] == expected[i]);
+    if (Device *cuda = cudaDevice(); cuda && cuda->supports(target)) {
+      Run onGpu = runOn(*cuda, kernel, arguments);
+      REQUIRE(onGpu.error == "");
+      for (size_t i = 0; i < expected.size(); ++i)
+        if (text.find("tile.approx") == std::string::npos)
+          CHECK_MESSAGE(onGpu.outputs[i] == expected[i], "on the GPU");
+    }
   }
   return expected;
 }
