@@ -61,6 +61,12 @@ Result<uint64_t> Heap::allocate(uint64_t bytes, std::string_view name) {
       freeArena(index);
     index = arenas.size();
     arenas.push_back({*base, size, gapBytes, 0});
+    // The system gives addresses of a released arena again: what lay there is
+    // no longer what an access of them means.
+    uint64_t begin = reinterpret_cast<uint64_t>(*base);
+    std::erase_if(freed, [&](const std::unique_ptr<Region> &region) {
+      return region->base >= begin && region->base < begin + size;
+    });
     if (!isLarge)
       current = index;
   }
