@@ -80,7 +80,9 @@ Result<std::byte *> Memory::expect(uint64_t address, uint64_t bytes,
                                    std::string_view what) {
   if (std::byte *found = find(address, bytes))
     return found;
+  const std::string near = nearest(address);
   return Error(std::string(what) + "(" + hex(address) + ", " +
                std::to_string(bytes) +
-               " bytes): the range is not inside one allocation");
+               " bytes): the range is not inside one allocation" +
+               (near.empty() ? "" : "; the nearest is " + near));
 }

@@ -33,7 +33,9 @@ public:
     result.name = "tile evaluator";
     return result;
   }
-  bool supports(std::string_view) const override { return true; }
+  bool supports(std::string_view target) const override {
+    return target.size() > 3 && target.starts_with("sm_");
+  }
 
   Result<uint64_t> allocate(uint64_t bytes, std::string_view name) override {
     std::lock_guard lock(mutex);

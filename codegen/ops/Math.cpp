@@ -37,7 +37,7 @@ Tile codegen::sigmoid(Tile x) {
 /// tail(a) = erfc(a / sqrt(2)) / 2 = exp(-a^2 / 2) g(a) for a >= 0. The square
 /// is kept as h + rest and its product with log2(e) / 2 as y + e, so that the
 /// exponent is exact to 2^-40; g is a polynomial times t = 1 / (a + K)
-/// (codegen/ops/evidence/erfc.py). Relative error at most 2^-20.61 over all f32
+/// (codegen/ops/evidence/erfc.py). Relative error at most 2^-20.62 over all f32
 /// with a result of at least 2^-126 (codegen/ops/evidence/sweep_erfc.cpp).
 static Tile gaussianTail(Tile a) {
   RowBuilder &k = *a.k;

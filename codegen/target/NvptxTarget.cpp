@@ -10,7 +10,9 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/InitializePasses.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/PassRegistry.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -71,6 +73,16 @@ Result<llvm::TargetMachine *> tandem::nvptxMachine(std::string_view target) {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    // What the shared LLVM does when it is loaded, a static link must ask for:
+    // the passes that code generation requires, as llc does.
+    llvm::PassRegistry &registry = *llvm::PassRegistry::getPassRegistry();
+    llvm::initializeCore(registry);
+    llvm::initializeAnalysis(registry);
+    llvm::initializeTransformUtils(registry);
+    llvm::initializeScalarOpts(registry);
+    llvm::initializeVectorization(registry);
+    llvm::initializeCodeGen(registry);
+    llvm::initializeTarget(registry);
   });
   const TargetChoice *choice = find(target);
   if (!choice)

@@ -11,7 +11,7 @@ set(TANDEM_MLIR_COMPONENTS
 set(TANDEM_LLVM_COMPONENTS
   LLVMNVPTXCodeGen LLVMNVPTXDesc LLVMNVPTXInfo LLVMCodeGen LLVMCore
   LLVMScalarOpts LLVMInstCombine LLVMTransformUtils LLVMAnalysis LLVMTarget
-  LLVMSupport LLVMMC LLVMPasses)
+  LLVMSupport LLVMMC LLVMPasses LLVMVectorize)
 
 # Debian's MLIR archives name the shared libLLVM as their dependency. A static
 # link would get it beside the archives: two LLVMs in one process, and a library
