@@ -24,12 +24,13 @@ static bool hasEqualBits(DType type, const std::byte *bytes, double value) {
 }
 
 bool tandem::harness::isAccepted(DType type, const std::byte *bytes, double ref,
-                                 double bound) {
+                                 double bound, bool signOfZero) {
   const double y = loadDouble(type, bytes);
   if (std::isnan(ref))
     return std::isnan(y);
   if (bound == 0)
-    return hasEqualBits(type, bytes, ref);
+    return hasEqualBits(type, bytes, ref) ||
+           (!signOfZero && y == 0 && roundTo(type, ref) == 0);
   // ref - bound is itself rounded to double: one step outwards contains it.
   const double low = roundTo(type, std::nextafter(ref - bound, -inf));
   const double high = roundTo(type, std::nextafter(ref + bound, inf));
@@ -51,7 +52,9 @@ double tandem::harness::observedRatio(DType type, double y, double ref,
       std::isinf(next) || next == std::abs(rounded)
           ? std::abs(rounded) - nextDown(type, std::abs(rounded))
           : next - std::abs(rounded);
-  return std::abs(y - ref) / (bound + unit / 2);
+  // What saturates is as far away as the largest value.
+  const double limit = largestFinite(type);
+  return std::abs(y - std::clamp(ref, -limit, limit)) / (bound + unit / 2);
 }
 
 static std::string number(double value) {
@@ -76,8 +79,9 @@ namespace {
 class Collector {
 public:
   Collector(const std::string &name, const refops::Expected &expected,
-            Comparison &result)
-      : name(name), expected(expected), result(result) {}
+            bool signOfZero, Comparison &result)
+      : name(name), expected(expected), signOfZero(signOfZero), result(result) {
+  }
 
   void wrong(int64_t i, const std::string &kind, const std::string &what) {
     ++result.numWrong;
@@ -93,6 +97,7 @@ public:
 private:
   const std::string &name;
   const refops::Expected &expected;
+  bool signOfZero;
   Comparison &result;
 };
 } // namespace
@@ -116,7 +121,7 @@ void Collector::checkFloat(int64_t i, const std::byte *bytes,
     receipt.expected = ref;
     receipt.bound = bound;
   }
-  if (isAccepted(type, bytes, ref, bound))
+  if (isAccepted(type, bytes, ref, bound, signOfZero))
     return;
   const char *kind = isUntouched                             ? "unwritten"
                      : std::isnan(y) || std::isnan(ref)      ? "nan"
@@ -152,9 +157,10 @@ void Collector::checkInteger(int64_t i, const std::byte *bytes,
 Comparison tandem::harness::compareOutput(const std::string &name,
                                           const refops::Expected &expected,
                                           std::span<const std::byte> bytes,
-                                          std::span<const uint8_t> untouched) {
+                                          std::span<const uint8_t> untouched,
+                                          bool signOfZero) {
   Comparison result;
-  Collector collect(name, expected, result);
+  Collector collect(name, expected, signOfZero, result);
   const DType type = expected.desc.dtype;
   const size_t size = dtypeSize(type);
   const int64_t count = expected.desc.numElements();

@@ -23,8 +23,11 @@
 
 namespace tandem::harness {
 
-/// Whether \p bytes, an element of float type \p type, is a right answer.
-bool isAccepted(DType type, const std::byte *bytes, double ref, double bound);
+/// Whether \p bytes, an element of float type \p type, is a right answer. The
+/// sign of a zero counts where \p signOfZero says so: a computed value whose
+/// factors round may be a zero of either sign.
+bool isAccepted(DType type, const std::byte *bytes, double ref, double bound,
+                bool signOfZero = true);
 
 /// |y - ref| in units of the bound and half the spacing of \p type; 0 for an
 /// expected NaN or infinity, infinite for one that is not expected.
@@ -45,7 +48,8 @@ struct Comparison {
 Comparison compareOutput(const std::string &name,
                          const refops::Expected &expected,
                          std::span<const std::byte> bytes,
-                         std::span<const uint8_t> untouched);
+                         std::span<const uint8_t> untouched,
+                         bool signOfZero = true);
 
 /// Why a right output proves nothing, or nothing if it proves something:
 /// more than half of it is zero, NaN or one constant. Outputs of fewer than

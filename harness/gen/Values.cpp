@@ -71,7 +71,8 @@ bool tandem::harness::isExact(const ValueSpec &spec) {
 }
 
 ValueSpec tandem::harness::drawValues(Choices &choices, DType type,
-                                      bool isReduced, int64_t limit) {
+                                      bool isReduced, int64_t limit,
+                                      bool exact) {
   ValueSpec spec;
   spec.limit = limit;
   std::vector<int> weights;
@@ -89,11 +90,15 @@ ValueSpec tandem::harness::drawValues(Choices &choices, DType type,
     return spec;
   }
   for (const ValueKind &kind : kinds)
-    weights.push_back(isReduced ? kind.weightReduced : kind.weightOther);
+    weights.push_back(exact && !kind.isExact ? 0
+                      : isReduced            ? kind.weightReduced
+                                             : kind.weightOther);
   spec.kind = kinds[choices.pick(weights)].name;
   if (spec.kind != "zero" && spec.kind != "one")
     spec.seed = choices.draw(uint64_t(1) << 16);
-  const size_t patch = choices.pick({84, 3, 2, 3, 2, 2, 2, 2});
+  if (exact)
+    return spec;
+  const size_t patch = choices.pick({88, 2, 1, 3, 2, 2, 1, 1});
   spec.patch = patches[patch];
   if (patch)
     spec.patchAt = choices.draw(4096);

@@ -34,9 +34,10 @@ std::span<const std::string_view> patchKinds();
 bool isExact(const ValueSpec &spec);
 
 /// Draws how to fill an operand of \p type. \p isReduced: its values meet in a
-/// sum or a maximum. \p limit > 0: the values are indices below it.
+/// sum or a maximum. \p limit > 0: the values are indices below it. \p exact:
+/// only kinds whose sums of products are exact.
 ValueSpec drawValues(Choices &choices, DType type, bool isReduced,
-                     int64_t limit);
+                     int64_t limit, bool exact = false);
 
 /// Writes all elements of \p view, which is contiguous. Fails on an unknown
 /// kind or patch.

@@ -54,6 +54,10 @@ TEST_SUITE("harness compare") {
     CHECK_FALSE(accepts(DType::F16, nextUp(DType::F16, right), third, 0));
     CHECK_FALSE(accepts(DType::F16, nextDown(DType::F16, right), third, 0));
     CHECK_FALSE(accepts(DType::F32, -0.0, 0.0, 0));
+    std::byte zero[4] = {};
+    storeDouble(DType::F32, -0.0, zero);
+    CHECK(isAccepted(DType::F32, zero, 0.0, 0, /*signOfZero=*/false));
+    CHECK_FALSE(isAccepted(DType::F32, zero, 1e-40, 0, false));
     CHECK(accepts(DType::F32, -0.0, 0.0, 1e-30));
   }
 
@@ -88,6 +92,7 @@ TEST_SUITE("harness compare") {
     CHECK(observedRatio(DType::F32, 1, 1 + half, 0) == 0);
     CHECK(observedRatio(DType::F32, 1, 1 + half, half) == doctest::Approx(0.5));
     CHECK(observedRatio(DType::F32, 2, 1, 0.5) > 1.9);
+    CHECK(observedRatio(DType::F8E4M3, 448, 1e6, 1) == 0);
     CHECK(std::isinf(observedRatio(DType::F32, nan_, 1, 1)));
     CHECK(std::isinf(observedRatio(DType::F16, inf, 1, 1)));
   }
