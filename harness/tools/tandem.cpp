@@ -1,9 +1,4 @@
 //===- tandem.cpp - The executable ----------------------------------------===//
-#include "harness/tools/Command.h"
+#include "tandem/tandem.h"
 
-#include <iostream>
-
-int main(int argc, char **argv) {
-  return tandem::harness::runCommand({argv + 1, argv + argc}, std::cout,
-                                     std::cerr);
-}
+int main(int argc, char **argv) { return tandem_main(argc, argv); }
