@@ -163,7 +163,11 @@ void Runner::tally(CampaignReport &report) {
       ++report.reasons[std::string(verdictName(outcome.verdict)) + ": " +
                        (outcome.verdict == Verdict::Mistrusted &&
                                 colon != std::string::npos
-                            ? outcome.reason.substr(colon + 2)
+                            ? outcome.reason.substr(colon + 2) + " in " +
+                                  (record.ops.size() > 1
+                                       ? "chain"
+                                       : std::string(
+                                             opInfo(record.ops[0]).mnemonic))
                         : outcome.verdict == Verdict::Unchecked
                             ? std::string("may overflow in between")
                             : outcome.reason)];

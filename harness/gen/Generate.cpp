@@ -16,7 +16,7 @@ using namespace tandem::harness;
 /// hundreds a second that the rare ones need.
 static int64_t drawBudget(Choices &choices) {
   static constexpr int64_t budgets[] = {2048, 8192, 32768, 262144};
-  return budgets[choices.pick({60, 30, 9, 1})];
+  return budgets[choices.pick({620, 300, 75, 5})];
 }
 
 static size_t drawChainOp(Choices &choices, const RecipeBuilder &builder) {

@@ -85,7 +85,9 @@ bool RecipeBuilder::canFollow(const OpInfo &op) const {
   size_t named = 0;
   for (const std::string &dim : first.dims)
     named += dim != ".." && dim != "~";
-  if (type.shape.size() < named)
+  // A single number (an argmax of a vector) can only be copied on.
+  if (type.shape.size() < named ||
+      (type.shape.empty() && op.code != Opcode::COPY))
     return false;
   // An earlier step may have left dims empty that this op refuses.
   return !refusesEmpty(op.code, "") || sizeOf(type.shape) > 0;

@@ -43,18 +43,31 @@ tandem::harness::occupiedBytes(const TensorDesc &desc) {
     return {};
   if (desc.isContiguous())
     return {{0, desc.numElements() * size}};
-  std::vector<int64_t> offsets;
-  offsets.reserve(static_cast<size_t>(desc.numElements()));
-  forEachOffset(desc, [&](int64_t offset) { offsets.push_back(offset); });
-  std::sort(offsets.begin(), offsets.end());
   std::vector<std::pair<int64_t, int64_t>> runs;
-  for (int64_t offset : offsets) {
+  auto add = [&](int64_t offset) {
     const int64_t begin = offset * size;
     if (!runs.empty() && begin <= runs.back().second)
       runs.back().second = std::max(runs.back().second, begin + size);
     else
       runs.push_back({begin, begin + size});
+  };
+  // A map of the extent is faster than sorting, where it is small enough.
+  if (desc.extent() <= 8 * desc.numElements() + 4096) {
+    std::vector<uint8_t> isOccupied(static_cast<size_t>(desc.extent()));
+    forEachOffset(desc, [&](int64_t offset) {
+      isOccupied[static_cast<size_t>(offset)] = 1;
+    });
+    for (size_t i = 0; i < isOccupied.size(); ++i)
+      if (isOccupied[i])
+        add(static_cast<int64_t>(i));
+    return runs;
   }
+  std::vector<int64_t> offsets;
+  offsets.reserve(static_cast<size_t>(desc.numElements()));
+  forEachOffset(desc, [&](int64_t offset) { offsets.push_back(offset); });
+  std::sort(offsets.begin(), offsets.end());
+  for (int64_t offset : offsets)
+    add(offset);
   return runs;
 }
 
@@ -132,27 +145,34 @@ Result<void> Buffer::writeElements(std::span<const std::byte> elements) {
                : device->write(first, elements.data(), elements.size());
   // Gather each run on the host. Of elements that share an address (stride 0)
   // the last one counts.
-  int64_t next = 0;
-  std::vector<std::pair<int64_t, int64_t>> byOffset;
-  byOffset.reserve(static_cast<size_t>(desc.numElements()));
-  forEachOffset(desc,
-                [&](int64_t offset) { byOffset.push_back({offset, next++}); });
-  std::sort(byOffset.begin(), byOffset.end());
-  size_t at = 0;
-  std::vector<std::byte> image;
-  for (const auto &[begin, end] : runs) {
-    image.resize(static_cast<size_t>(end - begin));
-    for (; at < byOffset.size() &&
-           byOffset[at].first * static_cast<int64_t>(size) < end;
-         ++at)
-      std::memcpy(image.data() + byOffset[at].first * int64_t(size) - begin,
-                  elements.data() + byOffset[at].second * int64_t(size), size);
-    if (Result<void> ok = device->write(first + static_cast<uint64_t>(begin),
-                                        image.data(), image.size());
+  std::vector<std::vector<std::byte>> images;
+  for (const auto &[begin, end] : runs)
+    images.emplace_back(static_cast<size_t>(end - begin));
+  const std::byte *source = elements.data();
+  size_t run = 0;
+  forEachOffset(desc, [&](int64_t offset) {
+    const int64_t byte = offset * static_cast<int64_t>(size);
+    // Neighbours in the tensor are mostly neighbours in memory.
+    if (byte < runs[run].first || byte >= runs[run].second)
+      run = runOf(byte);
+    std::memcpy(images[run].data() + (byte - runs[run].first), source, size);
+    source += size;
+  });
+  for (size_t i = 0; i < runs.size(); ++i)
+    if (Result<void> ok =
+            device->write(first + static_cast<uint64_t>(runs[i].first),
+                          images[i].data(), images[i].size());
         !ok)
       return ok;
-  }
   return {};
+}
+
+/// The run that \p byte lies in.
+size_t Buffer::runOf(int64_t byte) const {
+  const auto after = std::upper_bound(
+      runs.begin(), runs.end(), byte,
+      [](int64_t value, const auto &range) { return value < range.first; });
+  return static_cast<size_t>(after - runs.begin()) - 1;
 }
 
 void Buffer::checkGap(const std::byte *bytes, int64_t begin, int64_t end) {
@@ -218,10 +238,7 @@ Result<std::vector<std::byte>> Buffer::readElements() {
   std::byte *target = elements.data();
   forEachOffset(desc, [&](int64_t offset) {
     const int64_t byte = offset * size;
-    auto run = std::upper_bound(
-        runs.begin(), runs.end(), byte,
-        [](int64_t value, const auto &range) { return value < range.first; });
-    const auto row = static_cast<size_t>(run - runs.begin()) - 1;
+    const size_t row = runOf(byte);
     std::memcpy(target, rows[row].data() + (byte - runs[row].first),
                 static_cast<size_t>(size));
     target += size;

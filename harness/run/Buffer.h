@@ -56,6 +56,7 @@ private:
   Result<void> poison();
   bool isSparse() const;
   std::pair<int64_t, int64_t> window(size_t run) const;
+  size_t runOf(int64_t byte) const;
   void checkGap(const std::byte *bytes, int64_t begin, int64_t end);
 
   Device *device;
