@@ -24,13 +24,15 @@ static bool hasEqualBits(DType type, const std::byte *bytes, double value) {
 }
 
 bool tandem::harness::isAccepted(DType type, const std::byte *bytes, double ref,
-                                 double bound, bool signOfZero) {
+                                 double bound, const CompareRules &rules) {
   const double y = loadDouble(type, bytes);
   if (std::isnan(ref))
     return std::isnan(y);
+  if (rules.keepsInfinity && std::isinf(ref))
+    return y == ref;
   if (bound == 0)
     return hasEqualBits(type, bytes, ref) ||
-           (!signOfZero && y == 0 && roundTo(type, ref) == 0);
+           (!rules.signOfZero && y == 0 && roundTo(type, ref) == 0);
   // ref - bound is itself rounded to double: one step outwards contains it.
   const double low = roundTo(type, std::nextafter(ref - bound, -inf));
   const double high = roundTo(type, std::nextafter(ref + bound, inf));
@@ -79,9 +81,8 @@ namespace {
 class Collector {
 public:
   Collector(const std::string &name, const refops::Expected &expected,
-            bool signOfZero, Comparison &result)
-      : name(name), expected(expected), signOfZero(signOfZero), result(result) {
-  }
+            const CompareRules &rules, Comparison &result)
+      : name(name), expected(expected), rules(rules), result(result) {}
 
   void wrong(int64_t i, const std::string &kind, const std::string &what) {
     ++result.numWrong;
@@ -97,7 +98,7 @@ public:
 private:
   const std::string &name;
   const refops::Expected &expected;
-  bool signOfZero;
+  const CompareRules &rules;
   Comparison &result;
 };
 } // namespace
@@ -121,7 +122,7 @@ void Collector::checkFloat(int64_t i, const std::byte *bytes,
     receipt.expected = ref;
     receipt.bound = bound;
   }
-  if (isAccepted(type, bytes, ref, bound, signOfZero))
+  if (isAccepted(type, bytes, ref, bound, rules))
     return;
   const char *kind = isUntouched                             ? "unwritten"
                      : std::isnan(y) || std::isnan(ref)      ? "nan"
@@ -158,9 +159,9 @@ Comparison tandem::harness::compareOutput(const std::string &name,
                                           const refops::Expected &expected,
                                           std::span<const std::byte> bytes,
                                           std::span<const uint8_t> untouched,
-                                          bool signOfZero) {
+                                          const CompareRules &rules) {
   Comparison result;
-  Collector collect(name, expected, signOfZero, result);
+  Collector collect(name, expected, rules, result);
   const DType type = expected.desc.dtype;
   const size_t size = dtypeSize(type);
   const int64_t count = expected.desc.numElements();

@@ -23,11 +23,18 @@
 
 namespace tandem::harness {
 
-/// Whether \p bytes, an element of float type \p type, is a right answer. The
-/// sign of a zero counts where \p signOfZero says so: a computed value whose
-/// factors round may be a zero of either sign.
+/// What the last step of an output decides beyond its value.
+struct CompareRules {
+  /// Whether the sign of a zero is decided: a computed value whose factors
+  /// round may be a zero of either sign.
+  bool signOfZero = true;
+  /// Whether an infinity is moved and not converted (float8_e5m2 saturates).
+  bool keepsInfinity = false;
+};
+
+/// Whether \p bytes, an element of float type \p type, is a right answer.
 bool isAccepted(DType type, const std::byte *bytes, double ref, double bound,
-                bool signOfZero = true);
+                const CompareRules &rules = {});
 
 /// |y - ref| in units of the bound and half the spacing of \p type; 0 for an
 /// expected NaN or infinity, infinite for one that is not expected.
@@ -49,7 +56,7 @@ Comparison compareOutput(const std::string &name,
                          const refops::Expected &expected,
                          std::span<const std::byte> bytes,
                          std::span<const uint8_t> untouched,
-                         bool signOfZero = true);
+                         const CompareRules &rules = {});
 
 /// Why a right output proves nothing, or nothing if it proves something:
 /// more than half of it is zero, NaN or one constant. Outputs of fewer than

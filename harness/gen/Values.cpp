@@ -167,10 +167,14 @@ static double floatValue(Kind kind, const Place &at) {
     return 2 * at.random().uniform() - 1;
   case Kind::Outlier:
     return isChosenColumn(at, 2) ? 1e4 : normal(at.random());
-  case Kind::LargeMean:
-    return 100 + normal(at.random());
+  case Kind::LargeMean: // as large as the type can tell neighbours apart
+    return (dtypeSize(at.type) == 1 ? 8 : 100) + normal(at.random());
   case Kind::LargeOffset:
-    return 1000 + static_cast<double>(at.col % 1000) / 1000;
+    if (at.type == DType::F32)
+      return 1000 + static_cast<double>(at.col % 1000) / 1000;
+    return at.type == DType::F16    ? 1000 + static_cast<double>(at.col % 32)
+           : at.type == DType::BF16 ? 256 + 2 * static_cast<double>(at.col % 64)
+                                    : 16 + 2 * static_cast<double>(at.col % 8);
   case Kind::Equal:
     return normal(Random(at.seed));
   case Kind::Ties: // the maximum appears in about a third of the places
@@ -184,8 +188,11 @@ static double floatValue(Kind kind, const Place &at) {
                                 : -largestFinite(at.type);
   case Kind::Negative:
     return -std::abs(normal(at.random())) * 50 - 1;
-  case Kind::Logits:
-    return normal(at.random()) * 4 - (at.type == DType::F16 ? 6e4 : 1e5);
+  case Kind::Logits: // near -1e5, or what the type has of it
+    return at.type == DType::F32    ? normal(at.random()) * 4 - 1e5
+           : at.type == DType::BF16 ? normal(at.random()) * 2000 - 1e5
+           : at.type == DType::F16  ? normal(at.random()) * 60 - 6e4
+                                    : normal(at.random()) * 40 - 200;
   case Kind::Steep:
     return 100 * normal(at.random());
   }

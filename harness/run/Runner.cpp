@@ -128,6 +128,28 @@ static bool isBitExact(const Recipe &recipe) {
   return true;
 }
 
+/// Whether output \p index is moved by a step from a value of its own type.
+static bool isMoved(const Recipe &recipe, size_t index) {
+  const ValueRef output{ValueRef::Kind::Final, static_cast<int>(index)};
+  for (const Step &step : recipe.steps) {
+    if (step.outs != std::vector<ValueRef>{output})
+      continue;
+    if (step.op != Opcode::COPY && step.op != Opcode::EMBED)
+      return false;
+    const ValueRef &source = step.args.back();
+    if (source.kind == ValueRef::Kind::Input)
+      return recipe.inputs[static_cast<size_t>(source.index)].type.dtype ==
+             step.results[0].dtype;
+    DType type = DType::F32;
+    for (const Step &other : recipe.steps)
+      for (size_t i = 0; i < other.outs.size(); ++i)
+        if (other.outs[i] == source)
+          type = other.results[i].dtype;
+    return type == step.results[0].dtype;
+  }
+  return false;
+}
+
 /// Whether every sum in the recipe is exact in f32, so that any order of
 /// additions gives the same bits: one matrix product of small integers, K below
 /// 2^16 (products up to 64, so sums up to 2^22), not in float8.
@@ -176,7 +198,8 @@ bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
     }
     Comparison comparison =
         compareOutput(spec.recipe.outputs[i].name, output, execution.outputs[i],
-                      execution.untouched[i], isBitExact(spec.recipe));
+                      execution.untouched[i],
+                      {isBitExact(spec.recipe), isMoved(spec.recipe, i)});
     outcome.receipts.push_back(comparison.receipt);
     if (comparison.failure) {
       comparison.failure->message +=

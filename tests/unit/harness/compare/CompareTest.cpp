@@ -56,8 +56,8 @@ TEST_SUITE("harness compare") {
     CHECK_FALSE(accepts(DType::F32, -0.0, 0.0, 0));
     std::byte zero[4] = {};
     storeDouble(DType::F32, -0.0, zero);
-    CHECK(isAccepted(DType::F32, zero, 0.0, 0, /*signOfZero=*/false));
-    CHECK_FALSE(isAccepted(DType::F32, zero, 1e-40, 0, false));
+    CHECK(isAccepted(DType::F32, zero, 0.0, 0, {.signOfZero = false}));
+    CHECK_FALSE(isAccepted(DType::F32, zero, 1e-40, 0, {.signOfZero = false}));
     CHECK(accepts(DType::F32, -0.0, 0.0, 1e-30));
   }
 
@@ -82,6 +82,11 @@ TEST_SUITE("harness compare") {
     CHECK(accepts(DType::F16, inf, 65519, 2));
     CHECK(accepts(DType::F16, 65504, 65519, 2));
     CHECK(accepts(DType::F8E4M3, 448, 1e6, 0));
+    CHECK(accepts(DType::F8E5M2, 57344, inf, 0));
+    const std::byte infinity{0x7C}; // of e5m2, as COPY moves it
+    CHECK_FALSE(isAccepted(DType::F8E5M2, &infinity, inf, 0));
+    CHECK(
+        isAccepted(DType::F8E5M2, &infinity, inf, 0, {.keepsInfinity = true}));
     CHECK(accepts(DType::F32, inf, inf, 0));
     CHECK_FALSE(accepts(DType::F32, largestFinite(DType::F32), inf, 0));
   }
