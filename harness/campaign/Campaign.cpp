@@ -194,9 +194,14 @@ void Runner::tally(CampaignReport &report) {
       if (op == Opcode::SAMPLE_ARGMAX && !outcome.receipts.empty())
         report.indexElements += outcome.receipts.front().elements;
     }
-    if (record.ops.size() == 1 && hasBound && !outcome.failed())
-      ratios[std::string(opInfo(record.ops[0]).mnemonic)].push_back(
-          outcome.ratio());
+    const bool isAlone = record.ops.size() == 1;
+    if (isAlone)
+      ++report.ops[std::string(opInfo(record.ops[0]).mnemonic)].alone;
+    else
+      ++report.ops["chain"].cases, ++report.ops["chain"].alone;
+    if (hasBound && !outcome.failed())
+      ratios[isAlone ? std::string(opInfo(record.ops[0]).mnemonic) : "chain"]
+          .push_back(outcome.ratio());
   }
   report.medianElements = median(std::move(elements));
   report.medianMultiplyAdds = median(std::move(multiplyAdds));

@@ -65,9 +65,12 @@ struct CampaignFailure {
   int64_t count = 1;
 };
 
+/// Cases that an op is part of; `chain` counts the recipes of several steps.
 struct OpTally {
   int64_t cases = 0;
-  /// Over single-op cases with a bound above 0.
+  /// Cases whose result tells about this op alone.
+  int64_t alone = 0;
+  /// Over those of them with a bound above 0.
   double maxRatio = 0, medianRatio = 0;
   bool operator==(const OpTally &) const = default;
 };

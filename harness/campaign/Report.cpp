@@ -105,8 +105,9 @@ std::string tandem::harness::reportToText(const CampaignReport &report) {
                 ? format("%-18s %8lld  %13.3f  %7.3f\n", op.c_str(),
                          static_cast<long long>(tally.cases), tally.maxRatio,
                          tally.medianRatio)
-                : format("%-18s %8lld          exact\n", op.c_str(),
-                         static_cast<long long>(tally.cases));
+                : format("%-18s %8lld  %13s\n", op.c_str(),
+                         static_cast<long long>(tally.cases),
+                         tally.alone ? "exact" : "in chains");
   text += "elements a case: median " + count(report.medianElements) +
           ", total " + count(report.totalElements) + ", " +
           count(report.uncheckedElements) + " unchecked\n";
