@@ -28,8 +28,11 @@ struct CompareRules {
   /// Whether the sign of a zero is decided: a computed value whose factors
   /// round may be a zero of either sign.
   bool signOfZero = true;
-  /// Whether an infinity is moved and not converted (float8_e5m2 saturates).
-  bool keepsInfinity = false;
+  /// For steps that move elements without converting them: the bytes that must
+  /// be there (a double holds neither every int64 nor a NaN's payload).
+  std::span<const std::byte> bytes = {};
+  /// Whether a NaN's payload is decided by `bytes`.
+  bool nanPayload = true;
 };
 
 /// Whether \p bytes, an element of float type \p type, is a right answer.

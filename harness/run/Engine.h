@@ -29,6 +29,10 @@ struct Engine {
   std::function<Result<std::vector<refops::Expected>>(
       const Recipe &, const std::vector<View> &, const Contract &)>
       evaluate;
+  /// The reference's outputs, rounded; may be empty.
+  std::function<Result<void>(const Recipe &, const std::vector<View> &inputs,
+                             const std::vector<View> &outputs)>
+      runReference;
   /// A device for one thread.
   std::function<Result<std::unique_ptr<Device>>()> makeDevice;
   /// The emulator, to ask what the same PTX does there; may be empty.

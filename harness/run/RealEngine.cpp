@@ -24,6 +24,11 @@ Result<Engine> tandem::harness::realEngine(const std::string &device) {
                        const Contract &contract) {
     return refops::evaluate(recipe, inputs, contract);
   };
+  engine.runReference = [](const Recipe &recipe,
+                           const std::vector<View> &inputs,
+                           const std::vector<View> &outputs) {
+    return refops::run(recipe, inputs, outputs);
+  };
   engine.makeEmulator = []() -> Result<std::unique_ptr<Device>> {
     return makeEmulator();
   };

@@ -44,6 +44,18 @@ static Result<void> eval(OpCall<T> &call) {
               y.markFaulty(r * columns, columns);
               return;
             }
+            // Rows are moved: float8 infinities and NaN payloads stay.
+            if constexpr (std::is_same_v<T, double>)
+              if (const std::optional<View> from = table.view();
+                  from && y.bytes() && inTable &&
+                  from->desc.dtype == y.desc().dtype) {
+                const View to{y.desc(), y.bytes()};
+                for (int64_t c = 0; c < columns; ++c)
+                  convertElement(from->desc.dtype,
+                                 from->atLinear(id * columns + c),
+                                 y.desc().dtype, to.atLinear(r * columns + c));
+                return;
+              }
             if (inTable)
               table.read(id * columns, columns, row.data());
             for (T &v : row)
