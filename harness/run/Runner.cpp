@@ -111,9 +111,7 @@ bool CaseRun::checkIndexErrors(const LaunchReport &report) {
   return true;
 }
 
-/// Whether every step moves bits or is one f32 operation, so that even the sign
-/// of a zero is decided.
-static bool isBitExact(const Recipe &recipe) {
+bool tandem::harness::isBitExact(const Recipe &recipe) {
   for (const Step &step : recipe.steps)
     switch (step.op) {
     case Opcode::COPY:

@@ -125,8 +125,10 @@ static int check(const Recipe &recipe, std::vector<HostTensor> &inputs,
                  const std::vector<refops::Expected> &expected) {
   int code = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
+    CompareRules rules;
+    rules.signOfZero = isBitExact(recipe);
     const Comparison comparison = compareOutput(
-        recipe.outputs[i].name, expected[i], outputs[i].bytes, {});
+        recipe.outputs[i].name, expected[i], outputs[i].bytes, {}, rules);
     const Receipt &receipt = comparison.receipt;
     print("%s: %lld elements, largest error/bound %.3f%s\n",
           receipt.output.c_str(), static_cast<long long>(receipt.elements),
