@@ -5,6 +5,7 @@
 #include "codegen/device/OpenDevice.h"
 #include "harness/compare/Compare.h"
 #include "harness/compare/License.h"
+#include "harness/compare/RulesOf.h"
 #include "refops/Evaluate.h"
 
 using namespace tandem;
@@ -139,23 +140,6 @@ json comparisonJson(const std::string &name,
   return j;
 }
 
-/// Whether every step moves bits or is one f32 operation, so that even the sign
-/// of a zero is decided; where factors round, a zero may have either.
-bool decidesZeroSigns(const Recipe &recipe) {
-  for (const Step &step : recipe.steps)
-    switch (step.op) {
-    case Opcode::COPY:
-    case Opcode::EMBED:
-    case Opcode::ADD:
-    case Opcode::MUL:
-    case Opcode::ALLREDUCE_SHARD:
-      break;
-    default:
-      return false;
-    }
-  return true;
-}
-
 /// Compares all outputs with the reference under the program's contract.
 Result<json> compareAll(const Recipe &recipe, const Ran &ran,
                         const std::vector<View> &inputs,
@@ -167,15 +151,21 @@ Result<json> compareAll(const Recipe &recipe, const Ran &ran,
   auto expected = refops::evaluate(recipe, inputs, contract);
   if (!expected)
     return expected.error();
-  harness::CompareRules rules;
-  rules.signOfZero = decidesZeroSigns(recipe);
   json results = json::array();
   bool failed = false;
   int64_t elements = 0, unchecked = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string &name = recipe.outputs[i].name;
+    auto rules =
+        harness::rulesOf(recipe, inputs, (*expected)[i].desc,
+                         [](const Recipe &recipe, const std::vector<View> &in,
+                            const std::vector<View> &out) {
+                           return refops::run(recipe, in, out);
+                         });
+    if (!rules)
+      return rules.error();
     harness::Comparison comparison = harness::compareOutput(
-        name, (*expected)[i], outputs[i].bytes, /*untouched=*/{}, rules);
+        name, (*expected)[i], outputs[i].bytes, /*untouched=*/{}, *rules);
     failed |= comparison.failure.has_value();
     elements += comparison.receipt.elements;
     unchecked += comparison.receipt.unchecked;

@@ -69,13 +69,6 @@ bool codegen::writesAllColumns(const Step &step) {
          step.params.getInt("N_tile", 0) >= columns.size();
 }
 
-static std::string shapeText(const std::vector<Dim> &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + shape[i].text();
-  return text + "]";
-}
-
 static std::string stepText(const Recipe &recipe, int step) {
   return "step " + std::to_string(step) + " (" +
          std::string(opInfo(recipe.steps[step].op).mnemonic) + ")";

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace tandem::harness {
 
@@ -30,7 +31,7 @@ struct CompareRules {
   bool signOfZero = true;
   /// For steps that move elements without converting them: the bytes that must
   /// be there (a double holds neither every int64 nor a NaN's payload).
-  std::span<const std::byte> bytes = {};
+  std::vector<std::byte> bytes = {};
   /// Whether a NaN's payload is decided by `bytes`.
   bool nanPayload = true;
 };

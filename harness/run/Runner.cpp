@@ -2,6 +2,7 @@
 #include "harness/run/Runner.h"
 
 #include "harness/compare/Compare.h"
+#include "harness/compare/RulesOf.h"
 #include "harness/gen/Values.h"
 #include "harness/run/Execution.h"
 
@@ -111,29 +112,6 @@ bool CaseRun::checkIndexErrors(const LaunchReport &report) {
   return true;
 }
 
-bool tandem::harness::isBitExact(const Recipe &recipe) {
-  for (const Step &step : recipe.steps)
-    switch (step.op) {
-    case Opcode::COPY:
-    case Opcode::EMBED:
-    case Opcode::ADD:
-    case Opcode::MUL:
-    case Opcode::ALLREDUCE_SHARD:
-      break;
-    default:
-      return false;
-    }
-  return true;
-}
-
-/// Whether the recipe is one step that moves elements of one type.
-static bool isMove(const Recipe &recipe) {
-  const Step &step = recipe.steps.front();
-  return recipe.steps.size() == 1 &&
-         (step.op == Opcode::COPY || step.op == Opcode::EMBED) &&
-         recipe.inputs.back().type.dtype == step.results[0].dtype;
-}
-
 /// Whether every sum in the recipe is exact in f32, so that any order of
 /// additions gives the same bits: one matrix product of small integers, K below
 /// 2^16 (products up to 64, so sums up to 2^22), not in float8.
@@ -180,20 +158,13 @@ bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
         for (int64_t c = 0; c < width; ++c)
           output.unchecked[static_cast<size_t>(row * width + c)] = 2;
     }
-    CompareRules rules;
-    rules.signOfZero = isBitExact(spec.recipe);
-    std::vector<std::byte> bytes(execution.outputs[i].size());
-    if (engine.runReference && isMove(spec.recipe)) {
-      const View moved{output.desc, bytes.data()};
-      if (Result<void> ok = engine.runReference(spec.recipe, views, {moved});
-          !ok)
-        return fail("reference", "error", ok.error().text());
-      rules.bytes = bytes;
-      rules.nanPayload = spec.recipe.steps[0].op == Opcode::COPY;
-    }
+    Result<CompareRules> rules =
+        rulesOf(spec.recipe, views, output.desc, engine.runReference);
+    if (!rules)
+      return fail("reference", "error", rules.error().text());
     Comparison comparison =
         compareOutput(spec.recipe.outputs[i].name, output, execution.outputs[i],
-                      execution.untouched[i], rules);
+                      execution.untouched[i], *rules);
     outcome.receipts.push_back(comparison.receipt);
     if (comparison.failure) {
       comparison.failure->message +=

@@ -40,10 +40,6 @@ struct Outcome {
   double ratio() const;
 };
 
-/// Whether every step moves bits or is one f32 operation, so that even the sign
-/// of a zero is decided.
-bool isBitExact(const Recipe &recipe);
-
 /// Runs \p spec on \p device.
 Outcome runCase(const CaseSpec &spec, const Engine &engine, Device &device,
                 const RunOptions &options = {});

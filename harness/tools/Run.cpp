@@ -1,5 +1,6 @@
 //===- Run.cpp - tandem run -----------------------------------------------===//
 #include "harness/compare/Compare.h"
+#include "harness/compare/RulesOf.h"
 #include "harness/gen/Values.h"
 #include "harness/io/Files.h"
 #include "harness/io/Tensors.h"
@@ -120,15 +121,17 @@ static Result<void> writeOutputs(const Recipe &recipe, const Options &options,
   return {};
 }
 
-static int check(const Recipe &recipe, std::vector<HostTensor> &inputs,
-                 const std::vector<HostTensor> &outputs,
-                 const std::vector<refops::Expected> &expected) {
+static Result<int> check(const Recipe &recipe, const std::vector<View> &inputs,
+                         const std::vector<HostTensor> &outputs,
+                         const std::vector<refops::Expected> &expected,
+                         const Engine &engine) {
   int code = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    CompareRules rules;
-    rules.signOfZero = isBitExact(recipe);
+    auto rules = rulesOf(recipe, inputs, expected[i].desc, engine.runReference);
+    if (!rules)
+      return rules.error();
     const Comparison comparison = compareOutput(
-        recipe.outputs[i].name, expected[i], outputs[i].bytes, {}, rules);
+        recipe.outputs[i].name, expected[i], outputs[i].bytes, {}, *rules);
     const Receipt &receipt = comparison.receipt;
     print("%s: %lld elements, largest error/bound %.3f%s\n",
           receipt.output.c_str(), static_cast<long long>(receipt.elements),
@@ -244,7 +247,10 @@ static Result<int> run(const Options &options) {
         engine->evaluate(*recipe, views, engine->contractOf(**program));
     if (!expected)
       return expected.error();
-    code = std::max(code, check(*recipe, *inputs, outputs, *expected));
+    Result<int> checked = check(*recipe, views, outputs, *expected, *engine);
+    if (!checked)
+      return checked.error();
+    code = std::max(code, *checked);
   }
   if (Result<void> ok = writeOutputs(*recipe, options, outputs); !ok)
     return ok.error();

@@ -44,13 +44,6 @@ bool tandem::isIdentifier(std::string_view text) {
   return true;
 }
 
-static std::string shapeText(const std::vector<Dim> &shape) {
-  std::string text;
-  for (const Dim &dim : shape)
-    text += (text.empty() ? "" : ", ") + dim.text();
-  return "[" + text + "]";
-}
-
 static bool isZero(const Dim &dim) {
   return !dim.isSymbol() && dim.size() == 0;
 }

@@ -11,11 +11,15 @@
 
 using namespace tandem;
 
-std::string TensorType::describe() const {
+std::string tandem::shapeText(const std::vector<Dim> &shape) {
   std::string dims;
   for (const Dim &dim : shape)
     dims += (dims.empty() ? "" : ", ") + dim.text();
-  return std::string(dtypeName(dtype)) + "[" + dims + "]";
+  return "[" + dims + "]";
+}
+
+std::string TensorType::describe() const {
+  return std::string(dtypeName(dtype)) + shapeText(shape);
 }
 
 static std::string_view trimmed(std::string_view text) {

@@ -46,6 +46,9 @@ struct Dim {
   bool operator==(const Dim &) const = default;
 };
 
+/// `[M, 64]`.
+std::string shapeText(const std::vector<Dim> &shape);
+
 /// Type of a recipe's value: dtype and possibly symbolic shape.
 struct TensorType {
   DType dtype = DType::F32;

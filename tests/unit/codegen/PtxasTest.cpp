@@ -39,9 +39,12 @@ static std::string assemble(const std::string &ptxas, const Kernel &kernel) {
 
 TEST_SUITE("codegen") {
   TEST_CASE(
-      "ptxas assembles a kernel of each op, row-wise ones without spills" *
-      doctest::skip(findPtxas().empty())) {
+      "ptxas assembles a kernel of each op, row-wise ones without spills") {
     std::string ptxas = findPtxas();
+    if (ptxas.empty()) {
+      MESSAGE("SKIPPED: there is no ptxas on this machine");
+      return;
+    }
     for (DType dtype : {DType::F32, DType::BF16, DType::F8E4M3})
       for (const Recipe &recipe : oneOfEach(dtype)) {
         CAPTURE(recipe.name);

@@ -147,7 +147,8 @@ TEST_SUITE("harness compare") {
       return std::as_bytes(std::span(values));
     };
     CompareRules rules;
-    rules.bytes = bytes(right);
+    const auto correct = bytes(right);
+    rules.bytes.assign(correct.begin(), correct.end());
     CHECK_FALSE(compareOutput("y", e, bytes(got), {}, rules).failure);
     --got[0];
     const auto wrong = compareOutput("y", e, bytes(got), {}, rules);
