@@ -31,16 +31,16 @@ static Result<void> report(const Recipe &recipe, FaultLog &log,
 
 template <typename T>
 static Result<void>
-evaluateFused(const Recipe &recipe, const std::vector<View> &inputs,
-              std::vector<Sink> outputs, const Contract *contract,
-              const EvaluateOptions &options) {
+evaluateFused(const Recipe &recipe, std::vector<Source> inputs,
+              std::vector<Sink> outputs, std::vector<Sink> states,
+              const Contract *contract, const EvaluateOptions &options) {
   FaultLog log;
   const StepNumerics unused = StepNumerics::exact();
   const Params none;
   OpCall<T> call;
-  for (const View &input : inputs)
-    call.in.emplace_back(input);
+  call.in = std::move(inputs);
   call.out = std::move(outputs);
+  call.state = std::move(states);
   call.params = &none;
   call.numerics = &unused;
   call.jobs = options.jobs;
@@ -103,6 +103,13 @@ static Expected expectedFrom(Buffer buffer) {
   return expected;
 }
 
+/// A state's values, which steps update and read as they are stored.
+static Buffer copyOf(const Source &state) {
+  Buffer buffer(state.desc().dtype, state.shape(), true, true);
+  state.read(0, state.desc().numElements(), buffer.value.data());
+  return buffer;
+}
+
 Result<std::vector<Expected>>
 tandem::refops::evaluate(const Recipe &recipe, const std::vector<View> &inputs,
                          const Contract &contract,
@@ -111,15 +118,25 @@ tandem::refops::evaluate(const Recipe &recipe, const std::vector<View> &inputs,
   if (!bindings)
     return bindings.error();
   std::vector<Buffer> buffers;
-  buffers.reserve(recipe.outputs.size());
-  std::vector<Sink> sinks;
+  buffers.reserve(recipe.outputs.size() + recipe.inputs.size());
+  std::vector<Sink> outputs, states;
   for (const RecipeOutput &output : recipe.outputs) {
     buffers.emplace_back(output.type.dtype,
                          bindShape(output.type.shape, *bindings), false, true);
-    sinks.emplace_back(buffers.back());
+    outputs.emplace_back(buffers.back());
   }
-  if (Result<void> done = evaluateFused<Bounded>(
-          recipe, inputs, std::move(sinks), &contract, options);
+  std::vector<Source> sources;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    sources.emplace_back(inputs[i]);
+    if (!recipe.inputs[i].isState)
+      continue;
+    buffers.push_back(copyOf(sources.back()));
+    sources.back() = Source(buffers.back());
+    states.emplace_back(buffers.back());
+  }
+  if (Result<void> done =
+          evaluateFused<Bounded>(recipe, std::move(sources), std::move(outputs),
+                                 std::move(states), &contract, options);
       !done)
     return done.error();
   std::vector<Expected> expected;
@@ -166,16 +183,21 @@ Result<void> tandem::refops::run(const Recipe &recipe,
     return checked.error();
 
   // An input that an output overwrites is read from a copy.
-  std::vector<View> sources = inputs;
+  std::vector<Source> sources;
+  std::vector<Sink> sinks, states;
   std::vector<std::vector<std::byte>> copies(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i)
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    View from = inputs[i];
     for (const View &output : outputs)
       if (!recipe.inputs[i].isState && copies[i].empty() &&
           mayOverlap(inputs[i], output))
-        sources[i] = denseCopy(inputs[i], copies[i]);
-  std::vector<Sink> sinks;
+        from = denseCopy(inputs[i], copies[i]);
+    sources.emplace_back(from);
+    if (recipe.inputs[i].isState)
+      states.emplace_back(inputs[i]);
+  }
   for (const View &output : outputs)
     sinks.emplace_back(output);
-  return evaluateFused<double>(recipe, sources, std::move(sinks), nullptr,
-                               options);
+  return evaluateFused<double>(recipe, std::move(sources), std::move(sinks),
+                               std::move(states), nullptr, options);
 }

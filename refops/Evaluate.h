@@ -14,7 +14,7 @@
 
 namespace tandem::refops {
 
-/// One output of a recipe, elements in row-major order.
+/// One output or state of a recipe, elements in row-major order.
 struct Expected {
   TensorDesc desc;
   /// The unrounded value.
@@ -53,6 +53,8 @@ struct EvaluateOptions {
   std::vector<IndexFault> *faults = nullptr;
 };
 
+/// Gives what a call should write, in the order of writtenValues: outputs, then
+/// states, whose old values in \p inputs stay as they are.
 /// Evaluates \p recipe on host views with the error-carrying number type under
 /// \p contract: one StepContract a step. A step without one is exact real
 /// arithmetic; one whose contract lacks the depth or dot product that its op

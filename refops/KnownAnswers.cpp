@@ -1,6 +1,7 @@
 //===- KnownAnswers.cpp - Is the reference right? -------------------------===//
 #include "refops/KnownAnswers.h"
 #include "refops/Registry.h"
+#include "refops/core/Signature.h"
 
 #include <charconv>
 
@@ -48,9 +49,10 @@ tandem::refops::runKnownAnswer(const RefOp &op, const KnownAnswer &answer) {
   std::vector<HostTensor> inputs, outputs;
   for (const KnownTensor &input : answer.inputs)
     inputs.emplace_back(input);
-  for (const KnownTensor &expected : answer.expected)
-    outputs.push_back(
-        HostTensor::filled(expected.dtype, expected.shape, untouched));
+  const Signature &signature = signatureOf(opInfo(op.code));
+  for (size_t o = 0; o < signature.results.size(); ++o)
+    outputs.push_back(HostTensor::filled(answer.expected[o].dtype,
+                                         answer.expected[o].shape, untouched));
   FaultLog log;
   const StepNumerics numerics = StepNumerics::exact();
   OpCall<double> call;
@@ -58,11 +60,19 @@ tandem::refops::runKnownAnswer(const RefOp &op, const KnownAnswer &answer) {
     call.in.emplace_back(input.view());
   for (HostTensor &output : outputs)
     call.out.emplace_back(output.view());
+  std::vector<size_t> states;
+  for (size_t i = 0; i < signature.operands.size(); ++i)
+    if (signature.operands[i].isState) {
+      states.push_back(i);
+      call.state.emplace_back(inputs[i].view());
+    }
   call.params = &answer.params;
   call.numerics = &numerics;
   call.log = &log;
   if (Result<void> done = op.evaluate(call); !done)
     return done.error();
+  for (size_t i : states)
+    outputs.push_back(std::move(inputs[i]));
   return outputs;
 }
 

@@ -29,6 +29,10 @@ template <typename T>
 struct OpCall {
   std::vector<Source> in;
   std::vector<Sink> out;
+  /// The operands that the op updates in place, in the signature's order (for
+  /// FUSED: the recipe's states). What is not written keeps its value, and
+  /// `in` sees what is written.
+  std::vector<Sink> state;
   const Params *params = nullptr;
   const StepNumerics *numerics = nullptr;
   int jobs = 1;
@@ -39,6 +43,17 @@ struct OpCall {
   const Recipe *recipe = nullptr;
   const Contract *contract = nullptr;
 };
+
+/// An integer param of sequence \p b: as given, or as an operand holds it.
+template <typename T>
+int64_t intParam(const OpCall<T> &call, std::string_view name, int64_t fallback,
+                 int64_t b = 0) {
+  const std::optional<size_t> operand = call.params->operandOf(name);
+  if (!operand)
+    return call.params->getInt(name, fallback);
+  const Source &held = call.in[*operand];
+  return held.readInteger(held.desc().numElements() == 1 ? 0 : b);
+}
 
 /// Who says that an expected value is right.
 struct Provenance {
@@ -64,7 +79,8 @@ struct KnownAnswer {
   std::string name;
   std::vector<KnownTensor> inputs;
   Params params = {};
-  /// Rounded once to its dtype before the comparison.
+  /// The outputs, then what the op updates in place. Rounded once to its dtype
+  /// before the comparison.
   std::vector<KnownTensor> expected;
   /// Allowed distance in units in the last place of the output's dtype.
   double maxUlp = 0;

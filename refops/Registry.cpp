@@ -21,6 +21,10 @@ static const Table &table() {
 #include "refops/core/OpTable.inc"
 #undef TANDEM_OP
 #undef TANDEM_UNDEFINED_OP
+    // A part that is missing while work goes on is no reference.
+    for (std::optional<RefOp> &op : built)
+      if (op && !op->evaluate)
+        op.reset();
     return built;
   }();
   return ops;

@@ -57,6 +57,15 @@ static std::vector<std::vector<int>> lastReads(const Recipe &recipe) {
   return released;
 }
 
+/// For each input of the recipe, which of its states it is, or -1.
+static std::vector<int> stateNumbers(const Recipe &recipe) {
+  std::vector<int> numbers;
+  int next = 0;
+  for (const RecipeInput &input : recipe.inputs)
+    numbers.push_back(input.isState ? next++ : -1);
+  return numbers;
+}
+
 template <typename T>
 static Result<void> runAll(OpCall<T> &whole) {
   const Recipe &recipe = *whole.recipe;
@@ -68,6 +77,7 @@ static Result<void> runAll(OpCall<T> &whole) {
     return bindings.error();
 
   const std::vector<std::vector<int>> released = lastReads(recipe);
+  const std::vector<int> stateOf = stateNumbers(recipe);
   std::map<int, Buffer> scratch;
   for (size_t i = 0; i < recipe.steps.size(); ++i) {
     const Step &step = recipe.steps[i];
@@ -92,6 +102,11 @@ static Result<void> runAll(OpCall<T> &whole) {
       call.in.push_back(arg.kind == ValueRef::Kind::Input
                             ? whole.in[static_cast<size_t>(arg.index)]
                             : Source(scratch.at(arg.index)));
+    const Signature &signature = signatureOf(opInfo(step.op));
+    for (size_t j = 0; j < signature.operands.size(); ++j)
+      if (signature.operands[j].isState)
+        call.state.push_back(whole.state[static_cast<size_t>(
+            stateOf[static_cast<size_t>(step.args[j].index)])]);
     // New values first: a step may read the slot that it writes.
     std::vector<Buffer> results(step.outs.size());
     for (size_t o = 0; o < step.outs.size(); ++o) {

@@ -18,7 +18,17 @@ using nlohmann::json;
 static void writeParams(std::ostream &out, const Params &params) {
   for (const auto &[name, value] : params.values) {
     out << ' ' << name << '=';
-    std::visit([&](const auto &held) { out << std::hexfloat << held; }, value);
+    if (const std::optional<size_t> operand = params.operandOf(name))
+      out << "operand " << *operand;
+    else if (const double *real = std::get_if<double>(&value))
+      out << std::hexfloat << *real;
+    else
+      std::visit(
+          [&](const auto &held) {
+            if constexpr (requires { out << held; })
+              out << held;
+          },
+          value);
   }
 }
 

@@ -7,6 +7,25 @@ option(TANDEM_ALLOW_MISSING_PARTS
        "Only report ops that lack a part (for work in progress; never to land)"
        OFF)
 
+# Sets `out` to the ops' files in the current folder. With
+# TANDEM_ALLOW_MISSING_PARTS, an op without one gets an empty part, so that the
+# rest of the work can go on: `header` declares it, `part` is its definition
+# with @op@ for the mnemonic.
+function(tandem_op_files out header part)
+  set(files)
+  foreach(op ${TANDEM_OPS})
+    set(file ops/${op}.cpp)
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+      set(file ${CMAKE_CURRENT_BINARY_DIR}/missing/${op}.cpp)
+      string(REPLACE "@op@" ${op} definition "${part}")
+      file(CONFIGURE OUTPUT ${file} CONTENT
+           "#include \"${header}\"\n${definition}\n" @ONLY)
+    endif()
+    list(APPEND files ${file})
+  endforeach()
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
 function(tandem_derive_op_table td)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(script ${PROJECT_SOURCE_DIR}/dialect/cmake/op_table.py)

@@ -18,12 +18,13 @@ def quoted(text):
 def param(records, ref):
     p = records[ref["def"]]
     kind = {"bool": "Bool", "int": "Int", "float": "Float", "string": "String"}
-    return "{%s, ParamType::%s, %s, %s, %s}" % (
+    return "{%s, ParamType::%s, %s, %s, %s, %s}" % (
         quoted(p["paramName"]),
         kind[p["paramType"]],
         quoted(p["paramDefault"]),
         quoted(p["paramRange"]),
         quoted(p["paramDoc"]),
+        "true" if p["mayBeOperand"] else "false",
     )
 
 

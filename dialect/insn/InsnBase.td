@@ -85,8 +85,10 @@ def Insn_Opcode : I32EnumAttr<"InsnOpcode", "the instruction set", [
   let genSpecializedAttr = 0;
 }
 
-/// A parameter of an op. `paramType` is bool, int, float or string; `range` is
-/// a condition on `value`, or the choices of a string separated by `|`.
+/// A parameter of an op. `paramType` is bool, int, float or string; `default`
+/// is empty when it follows from shapes, and `required` when there is none;
+/// `range` is a condition on `value`, or the choices of a string separated by
+/// `|`.
 class Insn_Param<string name_, string paramType_, string default_,
                  string range_, string doc_> {
   string paramName = name_;
@@ -94,6 +96,15 @@ class Insn_Param<string name_, string paramType_, string default_,
   string paramDefault = default_;
   string paramRange = range_;
   string paramDoc = doc_;
+  bit mayBeOperand = 0;
+}
+
+/// An integer that a step may also read on the device: `{"in": k}` or
+/// `{"s": j}` in the place of the number, an int32 of shape [], [1] or [B].
+class Insn_DeviceParam<string name_, string default_, string range_,
+                       string doc_>
+    : Insn_Param<name_, "int", default_, range_, doc_> {
+  let mayBeOperand = 1;
 }
 
 /// Numbers and token ids that the instruction set computes with.
@@ -103,7 +114,7 @@ def Insn_Tensor : RankedTensorOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I32, I64,
 /// Base of every instruction. The mnemonic is the opcode in lower case.
 /// Operands and results follow `signature` (refops/core/Signature.h), which
 /// verifiers and shape inference read; parameters are attributes of the same
-/// names. `since` is the first release that accepts the op.
+/// names; `pos = 2 : index` is a param that operand 2 holds. `since` is the first release that accepts the op.
 class Insn_Op<Insn_Case case, string mnemonic, string since_, string sig,
               list<Insn_Param> params_ = [], list<Trait> traits = []>
     : Op<Insn_Dialect, mnemonic, traits> {

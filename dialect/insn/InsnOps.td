@@ -165,20 +165,44 @@ def Insn_AllreduceShardOp
   }];
 }
 
-defvar Insn_MatmulParams = [
+defvar Insn_WeightLayout =
     Insn_Param<"weight_layout", "string", "nk", "nk|kn",
-               "layout of W: `nk` is [N, K], `kn` is [K, N]">,
+               "layout of W: `nk` is [N, K], `kn` is [K, N]">;
+defvar Insn_RepeatsK =
+    Insn_Param<"K", "int", "", "value >= 0", "repeats the size of x's last axis">;
+
+defvar Insn_QuantParams = [
+    Insn_Param<"qdtype", "string", "", "int8|int4",
+               "repeats how W is stored: int8 [N, K], or two int4 in a uint8 "
+               "[N, ceil(K/2)]; the codes 6 (int8) and 7 (int4) are accepted">,
+    Insn_Param<"group", "int", "", "value >= 1",
+               "neighbouring k that share a scale, default all of K">];
+
+defvar Insn_MatmulParams = [
+    Insn_WeightLayout,
     Insn_Param<"n_off", "int", "0", "value >= 0",
                "first output column that the tile writes">,
     Insn_Param<"N_tile", "int", "", "value >= 0",
                "columns that the tile writes, default all from `n_off`">,
-    Insn_Param<"K", "int", "", "value >= 0", "repeats the size of x's last axis">,
+    Insn_RepeatsK,
     Insn_Param<"invariant", "bool", "false", "",
-               "ask for a numerics contract that no batch dimension enters">];
+               "ask for a numerics contract that no batch dimension enters">,
+    Insn_Param<"accumulate", "string", "promoted", "promoted|fast",
+               "float8 operands: add to f32 every 128 of K, or let the tensor "
+               "core accumulate all of K">,
+    Insn_Param<"weight_dtype", "string", "", "float16|bfloat16",
+               "quantised W: round (q - zero) * scale to this type before it "
+               "is multiplied; by default it is not rounded">
+    ] # Insn_QuantParams;
+
+defvar Insn_MatmulSignature =
+    "x: f[..,K], W: f[N,K], bias?: f[N] -> y: f[..,N] | "
+    "x: f[..,K], W: int8[N,K], scales: f[N,G], zeros?: f[N,G] -> y: f[..,N] | "
+    "x: f[..,K], W: uint8[N,ceil(K/2)], scales: f[N,G], zeros?: f[N,G] "
+    "-> y: f[..,N]";
 
 def Insn_GemmTileOp
-    : Insn_Op<Insn_GEMM_TILE, "gemm_tile", "0.1",
-              "x: f[..,K], W: f[N,K], bias?: f[N] -> y: f[..,N]",
+    : Insn_Op<Insn_GEMM_TILE, "gemm_tile", "0.1", Insn_MatmulSignature,
               Insn_MatmulParams, [Pure]> {
   let summary = "tile of a matrix product with bias";
   let description = [{
@@ -186,16 +210,225 @@ def Insn_GemmTileOp
 
     Columns outside the tile are not written. Products and sums accumulate in
     f32; an empty sum is 0. With `weight_layout = "kn"`, W is given as [K, N].
+
+    With quantised weights W[n, k] stands for (q[n, k] - zeros[n, k / group]) *
+    scales[n, k / group]; dequant says how q is stored. Such a W is always
+    [N, K] and takes no bias.
   }];
 }
 
 def Insn_GemvTileOp
-    : Insn_Op<Insn_GEMV_TILE, "gemv_tile", "0.1",
-              "x: f[..,K], W: f[N,K], bias?: f[N] -> y: f[..,N]",
+    : Insn_Op<Insn_GEMV_TILE, "gemv_tile", "0.1", Insn_MatmulSignature,
               Insn_MatmulParams, [Pure]> {
   let summary = "tile of a matrix-vector product with bias";
   let description = [{
     As gemm_tile, for few rows. M, K or N = 0 is refused.
+  }];
+}
+
+def Insn_LmHeadOp
+    : Insn_Op<Insn_LM_HEAD, "lm_head", "0.1",
+              "h: f[1,K], W: f[N,K] -> y: f[1,N]",
+              [Insn_Param<"weight_layout", "string", "kn", "nk|kn",
+                          "layout of W: `nk` is [N, K], `kn` is [K, N]">,
+               Insn_RepeatsK],
+              [Pure]> {
+  let summary = "logits of one hidden row";
+  let description = [{
+        y[0, n] = sum_k h[0, k] * W[k, n]
+
+    As gemv_tile, for exactly one row and weights [K, N] unless
+    `weight_layout` says otherwise. K or N = 0 is refused.
+  }];
+}
+
+def Insn_DequantOp
+    : Insn_Op<Insn_DEQUANT, "dequant", "0.1",
+              "q: int8[N,K], scales: f[N,G], zeros?: f[N,G] -> y: f[N,K] | "
+              "q: uint8[N,ceil(K/2)], scales: f[N,G], zeros?: f[N,G] "
+              "-> y: f[N,K]",
+              Insn_QuantParams # [
+                  Insn_Param<"K", "int", "", "value >= 0",
+                             "columns of the result; needed where packed int4 "
+                             "ends in half a byte, default two a byte">],
+              [Pure]> {
+  let summary = "numbers of quantised weights";
+  let description = [{
+        y[n, k] = (q[n, k] - zeros[n, k / group]) * scales[n, k / group]
+
+    int8: q as it is. int4: byte b of a row holds column 2b in its low nibble
+    and 2b + 1 in its high one; a nibble stores q + 8, so q is -8 to 7, and
+    zeros apply after the 8 is subtracted. The last group may be short, and a
+    scales tensor with too few groups repeats its last column. One rounding.
+    The result's type is the scales' unless the step says otherwise.
+  }];
+}
+
+def Insn_RopeOp
+    : Insn_Op<Insn_ROPE, "rope", "0.1",
+              "x: f[heads,D], positions: i[1], inv_freq?: float32[half] "
+              "-> y: f[heads,D] | "
+              "x: f[S,heads,D], positions: i[S], inv_freq?: float32[half] "
+              "-> y: f[S,heads,D] | "
+              "x: f[B,S,heads,D], positions: i[S], inv_freq?: float32[half] "
+              "-> y: f[B,S,heads,D] | "
+              "x: f[B,S,heads,D], positions: i[B*S], inv_freq?: float32[half] "
+              "-> y: f[B,S,heads,D] | "
+              "x: f[B,S,heads,D], positions: i[B,S], inv_freq?: float32[half] "
+              "-> y: f[B,S,heads,D]",
+              [Insn_Param<"theta", "float", "10000", "value > 0",
+                          "base of the frequencies when inv_freq is absent">,
+               Insn_Param<"head_dim", "int", "", "value >= 0",
+                          "repeats the size of the last axis">,
+               Insn_Param<"rotary_dim", "int", "", "value >= 0",
+                          "leading elements of a head that turn, an even "
+                          "number, default all; the rest is copied">],
+              [Pure]> {
+  let summary = "rotary position embedding, rotate-half";
+  let description = [{
+    With half = rotary_dim / 2 and a = f32(f32(position) * inv_freq[i]):
+
+        y[i]        = x[i] * cos(a) - x[i + half] * sin(a)
+        y[i + half] = x[i + half] * cos(a) + x[i] * sin(a)
+
+    Without `inv_freq` the host computes theta^(-i/half) in double and rounds
+    once to f32; reference and kernel share that table. The angle is exact by
+    contract; sin and cos are within 2 ulp of it for any angle.
+
+    Source: Su et al. 2021, arXiv:2104.09864, section 3.4; the pairing of
+    i with i + half follows the Llama reference model.
+  }];
+}
+
+def Insn_KvAppendOp
+    : Insn_Op<Insn_KV_APPEND, "kv_append", "0.1",
+              "new: f[n,kvh,D], cache&: f[S,kvh,D] -> | "
+              "new: f[n,kvh*D], cache&: f[S,kvh,D] -> | "
+              "new: f[B,kvh,D], cache&: f[B,S,kvh,D] -> | "
+              "new: f[B,kvh*D], cache&: f[B,S,kvh,D] ->",
+              [Insn_DeviceParam<"pos", "required", "value >= 0",
+                                "slot of the first new row; one for all "
+                                "sequences, or one for each">]> {
+  let summary = "new keys or values into a cache, in place";
+  let description = [{
+    A cache [S, kvh, D] takes n rows at pos ... pos + n - 1; a batched one takes
+    one row a sequence in slot `pos`. Elements are cast to the cache's type as
+    copy does; the other slots stay as they are. A row outside the cache is an
+    error and is not written.
+  }];
+}
+
+defvar Insn_HeadParams = [
+    Insn_Param<"scale", "float", "", "",
+               "factor of the scores, default 1 / sqrt(D)">,
+    Insn_Param<"head_dim", "int", "", "value >= 0", "repeats D">,
+    Insn_Param<"n_heads", "int", "", "value >= 0", "repeats the query heads">,
+    Insn_Param<"n_kv_heads", "int", "", "value >= 0",
+               "repeats the key and value heads">];
+
+def Insn_AttentionTileOp
+    : Insn_Op<Insn_ATTENTION_TILE, "attention_tile", "0.1",
+              "q: f[h,D], k_cache: f[S,kvh,D], v_cache: f[S,kvh,D] "
+              "-> o: f[h,D] | "
+              "q: f[B,h,D], k_cache: f[B,S,kvh,D], v_cache: f[B,S,kvh,D] "
+              "-> o: f[B,h,D]",
+              Insn_HeadParams # [
+                  Insn_DeviceParam<"kv_start", "0", "value >= 0",
+                                   "first slot of the window">,
+                  Insn_DeviceParam<"kv_len", "", "value >= 0",
+                                   "slots of the window, default to the end of "
+                                   "the cache">,
+                  Insn_Param<"flags", "int", "0", "value >= 0 && value <= 3",
+                             "bit 0: causal (no effect for one query token); "
+                             "bit 1: PARTIAL_WRITE">],
+              [Pure]> {
+  let summary = "attention of one query token over a window of the cache";
+  let description = [{
+        s[j] = scale * sum_d q[i, d] * k_cache[j, i / (h / kvh), d]
+        o[i] = sum_j exp(s[j] - m) * v_cache[j, ..] / sum_j exp(s[j] - m)
+
+    with m = max_j s[j] and j over [kv_start, kv_start + kv_len). h is a
+    multiple of kvh. A window that runs past the cache is an error. An empty
+    window gives zeros; scores that are all -inf give NaN. The weights
+    exp(s - m) are rounded to v_cache's type before they are multiplied when it
+    has 16 bits.
+
+    With PARTIAL_WRITE the result is float32 and D + 2 wide: the sum over j not
+    divided, then m, then sum_j exp(s[j] - m); for an empty window 0, -inf, 0.
+
+    Source: Dao et al. 2022, arXiv:2205.14135, section 3.1.
+  }];
+}
+
+def Insn_AttentionCombineOp
+    : Insn_Op<Insn_ATTENTION_COMBINE, "attention_combine", "0.1",
+              "partials*: float32[h,D+2] -> o: f[h,D] | "
+              "partials*: float32[B,h,D+2] -> o: f[B,h,D]",
+              [Insn_Param<"head_dim", "int", "", "value >= 0", "repeats D">,
+               Insn_Param<"n_heads", "int", "", "value >= 0",
+                          "repeats the query heads">],
+              [Pure]> {
+  let summary = "merges the partial results of attention over shards";
+  let description = [{
+    With (acc, m, l) from each shard p whose l is above 0, M = max_p m_p:
+
+        o = sum_p acc_p * exp(m_p - M) / max(sum_p l_p * exp(m_p - M), 1e-20)
+
+    A shard with l = 0 is skipped: its acc and m are not read. Without any other
+    shard the result is 0.
+
+    Source: Dao et al. 2023, "Flash-Decoding for long-context inference".
+  }];
+}
+
+def Insn_AttnStepOp
+    : Insn_Op<Insn_ATTN_STEP, "attn_step", "0.1",
+              "q: f[h,D], k_new: f[kvh,D], v_new: f[kvh,D], "
+              "k_cache&: f[S,kvh,D], v_cache&: f[S,kvh,D] -> o: f[h,D] | "
+              "q: f[h,D], k_new: f[1,kvh,D], v_new: f[1,kvh,D], "
+              "k_cache&: f[S,kvh,D], v_cache&: f[S,kvh,D] -> o: f[h,D] | "
+              "q: f[h,D], k_new: f[1,kvh*D], v_new: f[1,kvh*D], "
+              "k_cache&: f[S,kvh,D], v_cache&: f[S,kvh,D] -> o: f[h,D] | "
+              "q: f[B,h,D], k_new: f[B,kvh,D], v_new: f[B,kvh,D], "
+              "k_cache&: f[B,S,kvh,D], v_cache&: f[B,S,kvh,D] "
+              "-> o: f[B,h,D] | "
+              "q: f[B,h,D], k_new: f[B,kvh*D], v_new: f[B,kvh*D], "
+              "k_cache&: f[B,S,kvh,D], v_cache&: f[B,S,kvh,D] -> o: f[B,h,D]",
+              Insn_HeadParams # [
+                  Insn_DeviceParam<"pos", "required", "value >= 0",
+                                   "slot of the new token; one for all "
+                                   "sequences, or one for each">]> {
+  let summary = "one decode step of attention with its cache, in place";
+  let description = [{
+    kv_append of k_new and v_new at `pos`, then attention_tile over
+    [0, pos + 1), which reads the new row as the cache holds it. A `pos` outside
+    the cache is an error; nothing of that sequence is written.
+  }];
+}
+
+def Insn_GdnStepOp
+    : Insn_Op<Insn_GDN_STEP, "gdn_step", "0.1",
+              "q: f[Hk,Dk], k: f[Hk,Dk], v: f[Hv,Dv], g: f[Hv], beta: f[Hv], "
+              "state&: float32[Hv,Dk,Dv] -> o: f[Hv,Dv] | "
+              "q: f[B,Hk,Dk], k: f[B,Hk,Dk], v: f[B,Hv,Dv], g: f[B,Hv], "
+              "beta: f[B,Hv], state&: float32[B,Hv,Dk,Dv] -> o: f[B,Hv,Dv]",
+              [Insn_Param<"scale", "float", "", "",
+                          "factor of q, default 1 / sqrt(Dk)">,
+               Insn_Param<"qk_l2norm", "bool", "false", "",
+                          "first divide each head of q and k by "
+                          "sqrt(sum of squares + 1e-6)">]> {
+  let summary = "one token of the gated delta rule, state in place";
+  let description = [{
+    For each value head, with the q and k of head i / (Hv / Hk):
+
+        S <- S * exp(g)
+        u  = beta * (v - S^T k)
+        S <- S + k (x) u
+        o  = S^T (q * scale)
+
+    Hv is a multiple of Hk. The state is float32.
+
+    Source: Yang et al. 2024, arXiv:2412.06464, eq. 10.
   }];
 }
 

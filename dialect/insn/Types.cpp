@@ -90,6 +90,9 @@ Result<Params> insn::paramsOf(Operation *op) {
       continue;
     if (auto flag = dyn_cast<BoolAttr>(value))
       params.values[name] = flag.getValue();
+    else if (auto operand = dyn_cast<IntegerAttr>(value);
+             operand && operand.getType().isIndex())
+      params.values[name] = OperandParam{operand.getInt()};
     else if (auto number = dyn_cast<IntegerAttr>(value))
       params.values[name] = number.getInt();
     else if (auto real = dyn_cast<FloatAttr>(value))
@@ -111,6 +114,9 @@ DictionaryAttr insn::attributesOf(const Params &params, MLIRContext *context) {
       attributes.append(name, builder.getBoolAttr(*flag));
     else if (const int64_t *number = std::get_if<int64_t>(&value))
       attributes.append(name, builder.getI64IntegerAttr(*number));
+    else if (const std::optional<size_t> operand = params.operandOf(name))
+      attributes.append(name,
+                        builder.getIndexAttr(static_cast<int64_t>(*operand)));
     else if (const double *real = std::get_if<double>(&value))
       attributes.append(name, builder.getF64FloatAttr(*real));
     else

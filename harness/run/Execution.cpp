@@ -168,6 +168,11 @@ Execution tandem::harness::execute(const CaseSpec &spec,
                                    ": the kernel wrote to its input");
       return result;
     }
+    if (spec.recipe.inputs[i].isState) {
+      result.untouched.emplace_back(
+          static_cast<size_t>(inputs[i].desc.numElements()));
+      result.outputs.push_back(elements.take());
+    }
   }
   return result;
 }

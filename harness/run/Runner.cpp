@@ -23,7 +23,8 @@ class CaseRun {
 public:
   CaseRun(const CaseSpec &spec, const Engine &engine, Device &device,
           const RunOptions &options)
-      : spec(spec), engine(engine), device(device), options(options) {}
+      : spec(spec), engine(engine), device(device), options(options),
+        written(writtenValues(spec.recipe)) {}
 
   Outcome run();
 
@@ -47,6 +48,8 @@ private:
   const Engine &engine;
   Device &device;
   const RunOptions &options;
+  /// What the comparisons look at, in the order of Execution::outputs.
+  const std::vector<RecipeOutput> written;
   Outcome outcome;
   std::vector<int64_t> badRows;
   std::vector<std::string> doubts;
@@ -163,7 +166,7 @@ bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
     if (!rules)
       return fail("reference", "error", rules.error().text());
     Comparison comparison =
-        compareOutput(spec.recipe.outputs[i].name, output, execution.outputs[i],
+        compareOutput(written[i].name, output, execution.outputs[i],
                       execution.untouched[i], *rules);
     outcome.receipts.push_back(comparison.receipt);
     if (comparison.failure) {
@@ -173,21 +176,22 @@ bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
       return fail(std::move(*comparison.failure));
     }
     if (std::optional<std::string> why = vacuity(comparison, spec.expect))
-      doubts.push_back(spec.recipe.outputs[i].name + ": " + *why);
+      doubts.push_back(written[i].name + ": " + *why);
   }
   return true;
 }
 
 static std::string describeDifference(const Recipe &recipe, const Execution &a,
                                       const Execution &b) {
+  const std::vector<RecipeOutput> written = writtenValues(recipe);
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     const auto [left, right] =
         std::mismatch(a.outputs[i].begin(), a.outputs[i].end(),
                       b.outputs[i].begin(), b.outputs[i].end());
     if (left != a.outputs[i].end())
-      return recipe.outputs[i].name + ": element " +
+      return written[i].name + ": element " +
              std::to_string(static_cast<size_t>(left - a.outputs[i].begin()) /
-                            dtypeSize(recipe.outputs[i].type.dtype)) +
+                            dtypeSize(written[i].type.dtype)) +
              " differs";
   }
   return "no difference";
@@ -205,7 +209,7 @@ bool CaseRun::compareRepeat(const std::vector<HostTensor> &inputs,
   outcome.repeated = true;
   // Elements that the op leaves alone show the fill, which differs.
   for (size_t i = 0; i < first.outputs.size(); ++i) {
-    const size_t size = dtypeSize(spec.recipe.outputs[i].type.dtype);
+    const size_t size = dtypeSize(written[i].type.dtype);
     for (size_t e = 0; e < first.untouched[i].size(); ++e) {
       const bool bothUntouched = first.untouched[i][e] && again.untouched[i][e];
       if (!bothUntouched &&
@@ -213,8 +217,7 @@ bool CaseRun::compareRepeat(const std::vector<HostTensor> &inputs,
                       first.outputs[i].begin() + std::ptrdiff_t((e + 1) * size),
                       again.outputs[i].begin() + std::ptrdiff_t(e * size)))
         return fail("consistency", "repeat",
-                    spec.recipe.outputs[i].name + ": element " +
-                        std::to_string(e) +
+                    written[i].name + ": element " + std::to_string(e) +
                         " differs between two launches with other fills and "
                         "schedules");
     }
@@ -246,7 +249,8 @@ bool CaseRun::compareUnfused(const std::vector<HostTensor> &inputs,
 /// is the outermost dim of the first input and of the output, of rank 2.
 static std::string rowSymbol(const CaseSpec &spec) {
   const Recipe &recipe = spec.recipe;
-  if (recipe.outputs.size() != 1 || recipe.inputs.empty())
+  if (writtenValues(recipe).size() != 1 || recipe.outputs.empty() ||
+      recipe.inputs.empty())
     return "";
   const auto &shape = recipe.outputs[0].type.shape;
   // A vector's only dim may be what a step reduces along.

@@ -294,6 +294,8 @@ static void printSpec(const CaseSpec &spec) {
                     return v;
                   else if constexpr (std::is_same_v<T, bool>)
                     return v ? "true" : "false";
+                  else if constexpr (std::is_same_v<T, OperandParam>)
+                    return "operand " + std::to_string(v.operand);
                   else
                     return json(v).dump();
                 },

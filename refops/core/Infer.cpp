@@ -1,5 +1,5 @@
 //===- Infer.cpp - Operand checks and result types by signature -----------===//
-#include "refops/core/Signature.h"
+#include "refops/core/OpRules.h"
 #include "refops/core/Spelling.h"
 #include "refops/core/TypeRules.h"
 
@@ -44,32 +44,46 @@ bool tandem::isIdentifier(std::string_view text) {
   return true;
 }
 
-static bool isZero(const Dim &dim) {
-  return !dim.isSymbol() && dim.size() == 0;
-}
-
 namespace {
+/// A dim whose formal is computed from others.
+struct Expression {
+  size_t operand, dim;
+  std::string text;
+};
+
 class Inference {
 public:
   Inference(const OpInfo &op, const Signature &signature,
             const std::vector<TensorType> &operands, const Params &params)
-      : op(op), signature(signature), operands(operands), params(params) {}
+      : op(op), signature(signature), operands(operands), params(params),
+        numOperands(operands.size() -
+                    std::min(operands.size(), params.numOperands())),
+        facts{op, params, operands, {}, {}, nullptr} {}
 
-  Result<std::vector<TensorType>>
-  run(const std::optional<std::vector<Dim>> &outShape,
-      const std::optional<DType> &outDtype) {
+  /// Matches the operands; false after messages.
+  bool match() {
     // What an operand is called depends on their number, and everything after
     // it on that.
     if (!checkArity())
-      return std::move(error);
-    for (size_t i = 0; i < operands.size(); ++i)
+      return false;
+    for (size_t i = 0; i < numOperands; ++i)
       matchOperand(i);
-    if (error.messages.empty())
-      checkRules();
+    checkExpressions();
+    return error.messages.empty();
+  }
+
+  /// The types of the results, once the operands match.
+  Result<std::vector<TensorType>>
+  infer(const std::optional<std::vector<Dim>> &outShape,
+        const std::optional<DType> &outDtype) {
+    facts.outShape = outShape ? &*outShape : nullptr;
+    checkOpRules(facts, [&](const std::string &what) { fail(what); });
     if (!error.messages.empty())
       return std::move(error);
     return results(outShape, outDtype);
   }
+
+  const Error &problems() const { return error; }
 
 private:
   void fail(const std::string &what) {
@@ -90,7 +104,7 @@ private:
                : operand.count == Count::OneOrMore ? "..."
                                                    : "";
     }
-    if (operands.size() >= least && operands.size() <= most)
+    if (numOperands >= least && numOperands <= most)
       return true;
     std::string expected = std::to_string(least);
     if (most == SIZE_MAX)
@@ -98,8 +112,7 @@ private:
     else if (most != least)
       expected += " to " + std::to_string(most);
     fail("takes " + expected + (most == 1 ? " operand" : " operands") + names +
-         (names.empty() ? "" : ")") + ", got " +
-         std::to_string(operands.size()));
+         (names.empty() ? "" : ")") + ", got " + std::to_string(numOperands));
     return false;
   }
 
@@ -141,8 +154,11 @@ private:
   /// The formal dims of an operand; `weight_layout: kn` swaps those of W.
   std::vector<std::string> dimsOf(const SignatureOperand &formal) const {
     std::vector<std::string> dims = formal.dims;
+    const ParamInfo *layout = op.param("weight_layout");
     if (formal.name == "W" && dims.size() == 2 &&
-        params.getString("weight_layout", "nk") == "kn")
+        params.getString("weight_layout",
+                         std::string(layout ? layout->defaultValue : "nk")) ==
+            "kn")
       std::swap(dims[0], dims[1]);
     return dims;
   }
@@ -177,6 +193,7 @@ private:
                                     static_cast<std::ptrdiff_t>(count));
     if (!leading) {
       leading = dims;
+      facts.leading = dims;
       leadingFrom = i;
     } else if (*leading != dims) {
       fail(nameOf(i) + ": expected leading dims " + shapeText(*leading) +
@@ -192,11 +209,45 @@ private:
              ", got " + operands[i].describe());
       return;
     }
+    if (!isIdentifier(formal)) {
+      expressions.push_back({i, d, formal});
+      return;
+    }
     const auto [bound, isNew] = bindings.try_emplace(formal, actual, i);
+    if (isNew)
+      facts.dims.emplace(formal, actual);
     if (!isNew && bound->second.first != actual)
       fail(nameOf(i) + ": dim " + std::to_string(d) + ": expected " + formal +
            " = " + bound->second.first.text() + " as in " +
            nameOf(bound->second.second) + ", got " + operands[i].describe());
+  }
+
+  /// Dims that are computed from others: known once all names are bound.
+  void checkExpressions() {
+    for (const Expression &e : expressions) {
+      const Dim &actual = operands[e.operand].shape[e.dim];
+      const DimExpr formal = parseDimExpr(e.text);
+      if (formal.kind == DimExpr::Kind::Plus && !facts.dim(formal.name)) {
+        bindDifference(e, formal, actual);
+        continue;
+      }
+      const std::optional<int64_t> expected = evaluate(formal, facts);
+      if (!expected || actual.isSymbol() || actual.size() == *expected)
+        continue;
+      fail(nameOf(e.operand) + ": dim " + std::to_string(e.dim) +
+           ": expected " + e.text + " = " + std::to_string(*expected) +
+           ", got " + operands[e.operand].describe());
+    }
+  }
+
+  /// `D+2` alone says what D is.
+  void bindDifference(const Expression &e, const DimExpr &formal,
+                      const Dim &actual) {
+    if (actual.isSymbol() || actual.size() < formal.number)
+      return fail(nameOf(e.operand) + ": dim " + std::to_string(e.dim) +
+                  ": expected a number from " + std::to_string(formal.number) +
+                  ", got " + operands[e.operand].describe());
+    facts.dims.emplace(formal.name, Dim(actual.size() - formal.number));
   }
 
   void broadcast(size_t i) {
@@ -223,79 +274,6 @@ private:
     }
   }
 
-  const Dim *boundDim(const std::string &name) const {
-    const auto found = bindings.find(name);
-    return found == bindings.end() ? nullptr : &found->second.first;
-  }
-
-  /// The rules that a signature cannot say.
-  void checkRules() {
-    checkRepeats("K", "K");
-    checkRepeats("hidden", "K");
-    switch (op.code) {
-    case Opcode::GEMV_TILE:
-      refuseZero("M", leading ? *leading : std::vector<Dim>());
-      for (const char *name : {"K", "N"})
-        if (const Dim *dim = boundDim(name))
-          refuseZero(name, {*dim});
-      [[fallthrough]];
-    case Opcode::GEMM_TILE:
-      checkWindow();
-      break;
-    case Opcode::SAMPLE_ARGMAX:
-      if (const Dim *dim = boundDim("V"))
-        refuseZero("V", {*dim});
-      break;
-    case Opcode::SOFTMAX:
-      checkAxis();
-      break;
-    default:
-      break;
-    }
-  }
-
-  /// A param that repeats a dim must agree with it.
-  void checkRepeats(std::string_view param, const std::string &dimName) {
-    const Dim *dim = boundDim(dimName);
-    if (!params.has(param) || !dim || dim->isSymbol())
-      return;
-    const int64_t value = params.getInt(param, 0);
-    if (value != dim->size())
-      fail("param '" + std::string(param) + "': expected " + dim->text() +
-           ", the size of the axis, got " + std::to_string(value));
-  }
-
-  void refuseZero(std::string_view name, const std::vector<Dim> &dims) {
-    if (std::any_of(dims.begin(), dims.end(), isZero))
-      fail(std::string(name) + " = 0 is refused");
-  }
-
-  void checkWindow() {
-    // Then n_off + N_tile fits 64 bits.
-    for (const char *name : {"n_off", "N_tile"})
-      if (params.getInt(name, 0) > maxDim)
-        fail("param '" + std::string(name) + "': expected at most 2^62, got " +
-             std::to_string(params.getInt(name, 0)));
-    const Dim *n = boundDim("N");
-    if (!n || n->isSymbol())
-      return;
-    const int64_t offset = params.getInt("n_off", 0);
-    if (offset > n->size())
-      fail("param 'n_off': expected at most N = " + n->text() + ", got " +
-           std::to_string(offset));
-  }
-
-  void checkAxis() {
-    const int64_t rank = static_cast<int64_t>(operands[0].shape.size());
-    const int64_t dim = params.getInt("dim", -1);
-    if (rank == 0)
-      fail("operand 'x': expected rank 1 or more, got " +
-           operands[0].describe());
-    else if (dim < -rank || dim >= rank)
-      fail("param 'dim': expected " + std::to_string(-rank) + " to " +
-           std::to_string(rank - 1) + ", got " + std::to_string(dim));
-  }
-
   DType defaultDtype(const std::string &dtypeClass) const {
     if (dtypeClass == "f")
       for (const TensorType &operand : operands)
@@ -318,7 +296,7 @@ private:
         shape.insert(shape.end(), leading->begin(), leading->end());
       else if (dim == "~")
         shape = *broadcastShape;
-      else if (const Dim *bound = boundDim(dim))
+      else if (const Dim *bound = facts.dim(dim))
         shape.push_back(*bound);
       else
         shape.push_back(Dim(int64_t(std::stoll(dim))));
@@ -335,7 +313,8 @@ private:
       TensorType type;
       type.dtype = defaultDtype(formal.dtypeClass);
       type.shape = shapeOf(formal);
-      if (outDtype && isChosen(formal.dtypeClass)) {
+      const bool isFixed = adjustResult(facts, type);
+      if (outDtype && isChosen(formal.dtypeClass) && !isFixed) {
         type.dtype = *outDtype;
         if (!matchesClass(formal.dtypeClass, *outDtype))
           fail(name + ": expected " + classText(formal.dtypeClass) + ", got " +
@@ -360,14 +339,76 @@ private:
   const Signature &signature;
   const std::vector<TensorType> &operands;
   const Params &params;
+  /// Without those that hold params.
+  size_t numOperands;
+  StepFacts facts;
   Error error;
   std::optional<std::vector<Dim>> leading;
   size_t leadingFrom = 0;
   std::optional<std::vector<Dim>> broadcastShape;
   /// Dim names to the dim and the operand that bound them.
   std::map<std::string, std::pair<Dim, size_t>> bindings;
+  std::vector<Expression> expressions;
 };
 } // namespace
+
+/// The operands that hold params: the last ones, in order, int32 [] or [n].
+static Result<void> checkParamOperands(const OpInfo &op,
+                                       const std::vector<TensorType> &operands,
+                                       const Params &params) {
+  Error error;
+  size_t next =
+      operands.size() - std::min(operands.size(), params.numOperands());
+  for (const auto &[name, value] : params.values) {
+    const OperandParam *held = std::get_if<OperandParam>(&value);
+    if (!held)
+      continue;
+    const std::string place =
+        std::string(op.mnemonic) + ": param " + quote(name) + ": ";
+    if (held->operand != static_cast<int64_t>(next) || next >= operands.size())
+      error.messages.push_back(place + "expected operand " +
+                               std::to_string(next) + " to hold it, got " +
+                               std::to_string(held->operand));
+    else if (operands[next].dtype != DType::I32 ||
+             operands[next].shape.size() > 1)
+      error.messages.push_back(place +
+                               "expected int32[], int32[1] or int32[B]"
+                               ", got " +
+                               operands[next].describe());
+    ++next;
+  }
+  if (!error.messages.empty())
+    return error;
+  return {};
+}
+
+/// The alternative that the operands fit, or the one with the fewest messages.
+static Inference bestInference(const OpInfo &op,
+                               const std::vector<TensorType> &operands,
+                               const Params &params, size_t *which) {
+  std::optional<Inference> best;
+  const std::vector<Signature> &alternatives = signaturesOf(op);
+  for (size_t i = 0; i < alternatives.size(); ++i) {
+    Inference one(op, alternatives[i], operands, params);
+    const bool fits = one.match();
+    if (best && !fits &&
+        one.problems().messages.size() >= best->problems().messages.size())
+      continue;
+    best.emplace(std::move(one));
+    *which = i;
+    if (fits)
+      break;
+  }
+  return std::move(*best);
+}
+
+const Signature &tandem::signatureFor(const OpInfo &op,
+                                      const std::vector<TensorType> &operands,
+                                      const Params &params) {
+  size_t which = 0;
+  bestInference(op, operands, params, &which);
+  return signaturesOf(op)[which];
+}
 
 Result<std::vector<TensorType>>
 tandem::inferResults(const OpInfo &op, const std::vector<TensorType> &operands,
@@ -379,6 +420,11 @@ tandem::inferResults(const OpInfo &op, const std::vector<TensorType> &operands,
                  ": the op is not available yet in this version");
   if (Result<void> checked = checkParams(op, params); !checked)
     return checked.error();
-  return Inference(op, signatureOf(op), operands, params)
-      .run(outShape, outDtype);
+  if (Result<void> checked = checkParamOperands(op, operands, params); !checked)
+    return checked.error();
+  size_t which = 0;
+  Inference inference = bestInference(op, operands, params, &which);
+  if (!inference.problems().messages.empty())
+    return inference.problems();
+  return inference.infer(outShape, outDtype);
 }

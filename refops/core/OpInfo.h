@@ -27,12 +27,15 @@ enum class ParamType : uint8_t { Bool, Int, Float, String };
 struct ParamInfo {
   std::string_view name;
   ParamType type;
-  /// As text; empty when the default depends on shapes (`doc` says how).
+  /// As text; empty when the default depends on shapes (`doc` says how),
+  /// `required` when the step must give it.
   std::string_view defaultValue;
   /// An IntExpr-like condition on the value (`value > 0`), or the choices of a
   /// string separated by `|`; empty when every finite value is allowed.
   std::string_view range;
   std::string_view doc;
+  /// Whether a step may read it on the device instead (OperandParam).
+  bool mayBeOperand = false;
 };
 
 struct OpInfo {
@@ -46,6 +49,14 @@ struct OpInfo {
   std::string_view signature;
   std::span<const ParamInfo> params;
   std::string_view summary;
+
+  /// The param of that name, or null.
+  const ParamInfo *param(std::string_view name) const {
+    for (const ParamInfo &info : params)
+      if (info.name == name)
+        return &info;
+    return nullptr;
+  }
 };
 
 /// All opcodes in order of their code; `count` entries.

@@ -15,6 +15,23 @@ static const T *given(const Params &params, std::string_view name) {
   return value;
 }
 
+std::optional<size_t> Params::operandOf(std::string_view name) const {
+  const auto found = values.find(name);
+  if (found == values.end())
+    return std::nullopt;
+  const OperandParam *held = std::get_if<OperandParam>(&found->second);
+  if (!held)
+    return std::nullopt;
+  return static_cast<size_t>(held->operand);
+}
+
+size_t Params::numOperands() const {
+  size_t count = 0;
+  for (const auto &[name, value] : values)
+    count += std::holds_alternative<OperandParam>(value);
+  return count;
+}
+
 int64_t Params::getInt(std::string_view name, int64_t fallback) const {
   const int64_t *value = given<int64_t>(*this, name);
   return value ? *value : fallback;

@@ -11,7 +11,15 @@
 
 namespace tandem {
 
-using ParamValue = std::variant<bool, int64_t, double, std::string>;
+/// The number of the step's operand that holds the param on the device. Such
+/// operands stand after all others, in the order of their params' names.
+struct OperandParam {
+  int64_t operand = 0;
+  bool operator==(const OperandParam &) const = default;
+};
+
+using ParamValue =
+    std::variant<bool, int64_t, double, std::string, OperandParam>;
 
 /// Parameters as given, checked against the op's ParamInfo by whoever read
 /// them: of the declared type, in range, spelt right. Floats are stored as
@@ -21,7 +29,12 @@ public:
   std::map<std::string, ParamValue, std::less<>> values;
 
   bool has(std::string_view name) const { return values.contains(name); }
-  /// The value, or \p fallback when it was not given. Asserts on another type.
+  /// The operand that holds the param, if one does.
+  std::optional<size_t> operandOf(std::string_view name) const;
+  /// How many operands hold params.
+  size_t numOperands() const;
+  /// The value, or \p fallback when it was not given. Asserts on another type,
+  /// and on an operand.
   int64_t getInt(std::string_view name, int64_t fallback) const;
   float getFloat(std::string_view name, float fallback) const;
   bool getBool(std::string_view name, bool fallback) const;

@@ -13,9 +13,6 @@ Result<Recipe> tandem::checkRecipe(Recipe recipe, std::string_view file) {
   draft.recipe = std::move(recipe);
   checkInterface(draft, messages);
   recipe = std::move(draft.recipe);
-  if (recipe.outputs.empty() && !recipe.steps.empty() &&
-      recipe.steps.size() <= maxSteps)
-    messages.add("outputs", "the recipe has no output");
   if (recipe.steps.empty()) {
     messages.add("steps", "expected at least one step");
     return messages.error();
@@ -48,6 +45,14 @@ Result<Recipe> tandem::checkRecipe(Recipe recipe, std::string_view file) {
   return finishRecipe(std::move(draft), messages);
 }
 
+std::vector<RecipeOutput> tandem::writtenValues(const Recipe &recipe) {
+  std::vector<RecipeOutput> written = recipe.outputs;
+  for (const RecipeInput &input : recipe.inputs)
+    if (input.isState)
+      written.push_back({input.name, input.type});
+  return written;
+}
+
 Result<Recipe> tandem::singleOpRecipe(Opcode op, std::vector<TensorType> inputs,
                                       Params params,
                                       std::optional<DType> outDtype) {
@@ -56,21 +61,27 @@ Result<Recipe> tandem::singleOpRecipe(Opcode op, std::vector<TensorType> inputs,
       inferResults(info, inputs, params, std::nullopt, outDtype);
   if (!results)
     return results.error();
-  const Signature &signature = signatureOf(info);
+  const Signature &signature = signatureFor(info, inputs, params);
+  const size_t numFormal = inputs.size() - params.numOperands();
   Recipe recipe;
   recipe.name = info.mnemonic;
   Step step;
   step.op = op;
   step.params = std::move(params);
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < numFormal; ++i) {
     const size_t last = signature.operands.size() - 1;
     const SignatureOperand &formal = signature.operands[std::min(i, last)];
     std::string name = formal.name;
     if (formal.count == SignatureOperand::Count::OneOrMore)
       name += std::to_string(i - last);
-    recipe.inputs.push_back({name, std::move(inputs[i]), false});
-    step.args.push_back({ValueRef::Kind::Input, static_cast<int>(i)});
+    recipe.inputs.push_back({name, std::move(inputs[i]), formal.isState});
   }
+  for (const auto &[name, value] : step.params.values)
+    if (std::holds_alternative<OperandParam>(value))
+      recipe.inputs.push_back(
+          {name, std::move(inputs[recipe.inputs.size()]), false});
+  for (size_t i = 0; i < recipe.inputs.size(); ++i)
+    step.args.push_back({ValueRef::Kind::Input, static_cast<int>(i)});
   for (size_t k = 0; k < results->size(); ++k) {
     recipe.outputs.push_back({signature.results[k].name, (*results)[k]});
     step.outs.push_back({ValueRef::Kind::Final, static_cast<int>(k)});

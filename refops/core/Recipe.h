@@ -83,6 +83,10 @@ Result<Recipe> singleOpRecipe(Opcode op, std::vector<TensorType> inputs,
                               Params params = {},
                               std::optional<DType> outDtype = std::nullopt);
 
+/// What a call of the recipe writes: its outputs, then its states, each in
+/// order.
+std::vector<RecipeOutput> writtenValues(const Recipe &recipe);
+
 /// Values of the symbolic dims.
 using DimBindings = std::map<std::string, int64_t, std::less<>>;
 

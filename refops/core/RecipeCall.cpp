@@ -114,10 +114,13 @@ static void checkSteps(const Recipe &recipe, const DimBindings &bindings,
                              : scratch.at(arg.index));
     }
     std::optional<DType> dtype;
-    if (!step.results.empty())
+    std::optional<std::vector<Dim>> shape;
+    if (!step.results.empty()) {
       dtype = step.results[0].dtype;
-    const Result<std::vector<TensorType>> results = inferResults(
-        opInfo(step.op), operands, step.params, std::nullopt, dtype);
+      shape = bindType(step.results[0], bindings).shape;
+    }
+    const Result<std::vector<TensorType>> results =
+        inferResults(opInfo(step.op), operands, step.params, shape, dtype);
     if (!results)
       for (const std::string &message : results.error().messages)
         messages.add(indexed("steps", i), message);
@@ -179,6 +182,25 @@ Dims tandem::bindShape(const std::vector<Dim> &shape,
   return bound;
 }
 
+/// Whether the op reads each element, or each row, where it writes it.
+static bool readsWhereItWrites(Opcode op) {
+  switch (op) {
+  case Opcode::COPY:
+  case Opcode::ADD:
+  case Opcode::MUL:
+  case Opcode::GELU:
+  case Opcode::SILU_MUL:
+  case Opcode::SOFTMAX:
+  case Opcode::RMSNORM:
+  case Opcode::LAYERNORM:
+  case Opcode::ALLREDUCE_SHARD:
+  case Opcode::SAMPLE_ARGMAX:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// Whether a kernel may write output \p k over input \p i in place: nothing
 /// reads the input after the output is written, and what reads it reads each
 /// element, or each row, where it writes. A matmul or a gather would read
@@ -194,9 +216,7 @@ static bool mayAlias(const Recipe &recipe, size_t k, size_t i) {
     const Step &step = recipe.steps[s];
     if (std::find(step.args.begin(), step.args.end(), input) == step.args.end())
       continue;
-    const bool mixes = step.op == Opcode::GEMM_TILE ||
-                       step.op == Opcode::GEMV_TILE || step.op == Opcode::EMBED;
-    if (s > writer || mixes)
+    if (s > writer || !readsWhereItWrites(step.op))
       return false;
     // A broadcast operand is read for elements elsewhere.
     for (const TensorType &result : step.results)

@@ -91,7 +91,7 @@ private:
     bool isTyped = step.isComplete && step.op;
     for (size_t j = 0; j < step.args.size(); ++j) {
       const TensorType *type =
-          typeOfArg(step.args[j], indexed(memberOf(place, "args"), j));
+          typeOfArg(step.args[j], placeOfArg(step, place, j));
       isTyped &= type != nullptr;
       if (type)
         operands.push_back(*type);
@@ -104,6 +104,8 @@ private:
     std::optional<std::vector<TensorType>> results;
     if (isTyped)
       results = typeStep(step, operands, place);
+    if (results)
+      checkStates(step, operands, place);
     writeOuts(step, i, results);
 
     Step finished;
@@ -116,6 +118,41 @@ private:
     if (results)
       finished.results = std::move(*results);
     recipe.steps.push_back(std::move(finished));
+  }
+
+  static std::string placeOfArg(const DraftStep &step, const std::string &place,
+                                size_t j) {
+    for (const auto &[name, value] : step.params.values)
+      if (step.params.operandOf(name) == j)
+        return memberOf(memberOf(place, "params"), name);
+    return indexed(memberOf(place, "args"), j);
+  }
+
+  /// What a step updates in place is a state of the recipe, and each only once.
+  void checkStates(const DraftStep &step,
+                   const std::vector<TensorType> &operands,
+                   const std::string &place) {
+    const Signature &signature = signatureFor(*step.op, operands, step.params);
+    for (size_t j = 0; j < signature.operands.size(); ++j) {
+      if (!signature.operands[j].isState)
+        continue;
+      const ValueRef &arg = *step.args[j];
+      const std::string argPlace = placeOfArg(step, place, j);
+      const bool isInput = arg.kind == ValueRef::Kind::Input;
+      if (!isInput || !recipe.inputs[static_cast<size_t>(arg.index)].isState)
+        messages.add(argPlace,
+                     std::string(step.op->mnemonic) + " updates '" +
+                         signature.operands[j].name +
+                         "' in place: expected an input with the role "
+                         "'state', got " +
+                         (isInput ? "input " : "scratch ") +
+                         std::to_string(arg.index));
+      for (size_t other = 0; other < step.args.size(); ++other)
+        if (other != j && *step.args[other] == arg)
+          messages.add(argPlace, "it is updated in place and is also " +
+                                     placeOfArg(step, place, other));
+      updatesState = true;
+    }
   }
 
   static std::string placeOfOut(const DraftStep &step, const std::string &place,
@@ -294,6 +331,9 @@ private:
   }
 
   void checkOutputsWritten() {
+    // A recipe may do nothing but update its states.
+    if (writers.empty() && !updatesState && messages.empty())
+      messages.add("outputs", "the recipe has no output");
     for (size_t k = 0; k < writers.size(); ++k)
       if (writers[k] < 0)
         messages.add(indexed("outputs", k),
@@ -317,6 +357,7 @@ private:
   /// The step that writes each output, or -1.
   std::vector<int> writers;
   std::map<int, Slot> slots;
+  bool updatesState = false;
 };
 } // namespace
 

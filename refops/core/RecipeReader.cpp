@@ -43,8 +43,6 @@ private:
       readInput((*inputs)[i], indexed("inputs", i));
     for (size_t i = 0; outputs && i < outputs->size(); ++i)
       readOutput((*outputs)[i], indexed("outputs", i));
-    if (outputs && outputs->empty())
-      messages.add("outputs", "the recipe has no output");
     // A name that was reported as missing is not reported as empty.
     draft.recipe.name = name.value_or("unnamed");
     checkInterface(draft, messages);
@@ -313,6 +311,10 @@ private:
       return;
     }
     for (const auto &[name, value] : j.items()) {
+      if (value.is_object()) {
+        readOperandParam(name, value, memberOf(place, name), step);
+        continue;
+      }
       if (std::optional<ParamValue> read = readParam(step.op, name, value)) {
         step.params.values.insert_or_assign(name, std::move(*read));
         continue;
@@ -322,6 +324,16 @@ private:
                    "expected true, false, a number or a string, got " +
                        describeJson(value));
     }
+  }
+
+  /// A param that is a value of the recipe is an operand behind the others.
+  void readOperandParam(const std::string &name, const json &value,
+                        const std::string &place, DraftStep &step) {
+    const std::optional<ValueRef> arg = readArg(value, place);
+    step.isComplete &= arg.has_value();
+    const OperandParam held{static_cast<int64_t>(step.args.size())};
+    step.params.values.insert_or_assign(name, held);
+    step.args.push_back(arg);
   }
 
   /// A number where a float param is declared is a float, however it is
@@ -334,13 +346,26 @@ private:
         isFloat |= info.name == name && info.type == ParamType::Float;
     if (value.is_boolean())
       return value.get_ref<const bool &>();
+    const std::optional<int64_t> integer = integerIn(value);
+    if (name == "qdtype")
+      if (const std::optional<std::string> stored = quantisedName(value))
+        return *stored;
     if (value.is_string())
       return value.get_ref<const std::string &>();
-    const std::optional<int64_t> integer = integerIn(value);
     if (integer && !isFloat)
       return *integer;
     if (value.is_number())
       return value.get<double>();
+    return std::nullopt;
+  }
+
+  /// A type of quantised weights by its code or by the name of its code.
+  static std::optional<std::string> quantisedName(const json &value) {
+    const std::optional<int64_t> code = integerIn(value);
+    if (code == static_cast<int64_t>(DType::I8) || value == "I8")
+      return "int8";
+    if (code == static_cast<int64_t>(DType::I4) || value == "I4")
+      return "int4";
     return std::nullopt;
   }
 

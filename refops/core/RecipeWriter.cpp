@@ -5,18 +5,22 @@
 using namespace tandem;
 using json = nlohmann::ordered_json;
 
-static json typeToJson(const std::string &name, const TensorType &type) {
+static json shapeToJson(const std::vector<Dim> &dims) {
   json shape = json::array();
-  for (const Dim &dim : type.shape) {
+  for (const Dim &dim : dims) {
     if (dim.isSymbol())
       shape.push_back(dim.symbol());
     else
       shape.push_back(dim.size());
   }
+  return shape;
+}
+
+static json typeToJson(const std::string &name, const TensorType &type) {
   json j;
   j["name"] = name;
   j["dtype"] = dtypeName(type.dtype);
-  j["shape"] = std::move(shape);
+  j["shape"] = shapeToJson(type.shape);
   return j;
 }
 
@@ -28,12 +32,22 @@ static json refToJson(const ValueRef &ref, bool isOut) {
   return isOut ? json(ref.index) : json{{"s", ref.index}};
 }
 
+static json paramToJson(const ParamValue &value) {
+  if (const bool *flag = std::get_if<bool>(&value))
+    return *flag;
+  if (const int64_t *number = std::get_if<int64_t>(&value))
+    return *number;
+  if (const double *real = std::get_if<double>(&value))
+    return *real;
+  return std::get<std::string>(value);
+}
+
 static json stepToJson(const Step &step) {
   json j;
   j["op"] = opInfo(step.op).name;
   j["args"] = json::array();
-  for (const ValueRef &arg : step.args)
-    j["args"].push_back(refToJson(arg, false));
+  for (size_t i = 0; i + step.params.numOperands() < step.args.size(); ++i)
+    j["args"].push_back(refToJson(step.args[i], false));
   if (step.outs.size() == 1) {
     j["out"] = refToJson(step.outs[0], true);
   } else if (step.outs.size() > 1) {
@@ -44,10 +58,16 @@ static json stepToJson(const Step &step) {
   if (!step.params.values.empty()) {
     json params = json::object();
     for (const auto &[name, value] : step.params.values)
-      std::visit([&](const auto &held) { params[name] = held; }, value);
+      if (const std::optional<size_t> operand = step.params.operandOf(name))
+        params[name] = refToJson(step.args[*operand], false);
+      else
+        params[name] = paramToJson(value);
     j["params"] = std::move(params);
   }
-  // The wrapper says the types of outputs; shapes follow from the operands.
+  // Packed int4 does not say how many columns its last byte holds.
+  if (step.op == Opcode::DEQUANT && !step.results.empty())
+    j["out_shape"] = shapeToJson(step.results[0].shape);
+  // The wrapper says the types of outputs; other shapes follow from operands.
   if (!step.results.empty() && !step.outs.empty() &&
       step.outs[0].kind == ValueRef::Kind::Scratch)
     j["out_dtype"] = dtypeName(step.results[0].dtype);

@@ -61,7 +61,8 @@ static SignatureOperand parseOperand(std::string_view text) {
     operand.count = SignatureOperand::Count::Optional;
   else if (name.ends_with('*'))
     operand.count = SignatureOperand::Count::OneOrMore;
-  if (operand.count != SignatureOperand::Count::One)
+  operand.isState = name.ends_with('&');
+  if (operand.count != SignatureOperand::Count::One || operand.isState)
     name.remove_suffix(1);
   operand.name = name;
   operand.dtypeClass = trimmed(text.substr(colon + 1, open - colon - 1));
@@ -82,16 +83,31 @@ static Signature parseSignature(std::string_view text) {
   return signature;
 }
 
-const Signature &tandem::signatureOf(const OpInfo &op) {
+static std::vector<Signature> parseAlternatives(std::string_view text) {
+  std::vector<Signature> alternatives;
+  while (true) {
+    const size_t bar = text.find('|');
+    alternatives.push_back(parseSignature(text.substr(0, bar)));
+    if (bar == std::string_view::npos)
+      return alternatives;
+    text.remove_prefix(bar + 1);
+  }
+}
+
+const std::vector<Signature> &tandem::signaturesOf(const OpInfo &op) {
   assert(op.defined && "an undefined op has no signature");
-  static const std::vector<Signature> parsed = [] {
-    std::vector<Signature> all;
+  static const std::vector<std::vector<Signature>> parsed = [] {
+    std::vector<std::vector<Signature>> all;
     for (const OpInfo &entry : opTable())
-      all.push_back(entry.defined ? parseSignature(entry.signature)
-                                  : Signature{});
+      all.push_back(entry.defined ? parseAlternatives(entry.signature)
+                                  : std::vector<Signature>());
     return all;
   }();
   return parsed[static_cast<size_t>(op.code)];
+}
+
+const Signature &tandem::signatureOf(const OpInfo &op) {
+  return signaturesOf(op).front();
 }
 
 namespace {
@@ -167,6 +183,8 @@ static std::string describeValue(const ParamValue &value) {
     return std::to_string(*i);
   if (const std::string *s = std::get_if<std::string>(&value))
     return quote(*s);
+  if (std::holds_alternative<OperandParam>(value))
+    return "a value of the recipe";
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(),
                                  std::get<double>(value));
@@ -178,7 +196,9 @@ static std::string problemOf(const ParamInfo &info, const ParamValue &value) {
   static constexpr std::array<std::string_view, 4> typeNames = {
       "true or false", "an integer", "a number", "a string"};
   const size_t type = static_cast<size_t>(info.type);
-  static_assert(std::variant_size_v<ParamValue> == typeNames.size());
+  static_assert(std::variant_size_v<ParamValue> == typeNames.size() + 1);
+  if (info.mayBeOperand && std::holds_alternative<OperandParam>(value))
+    return {};
   if (value.index() != type)
     return "expected " + std::string(typeNames[type]) + ", got " +
            describeValue(value);
@@ -234,6 +254,10 @@ Result<void> tandem::checkParams(const OpInfo &op, const Params &params) {
     if (!problem.empty())
       error.messages.push_back(place + "param " + quote(name) + ": " + problem);
   }
+  for (const ParamInfo &info : op.params)
+    if (info.defaultValue == "required" && !params.has(info.name))
+      error.messages.push_back(place + "param " +
+                               quote(std::string(info.name)) + " is missing");
   if (!error.messages.empty())
     return error;
   return {};

@@ -4,13 +4,19 @@
 //
 //   x: f[..,K], w: f[K] -> y: f[..,K]
 //
-//   operand := NAME ('?' | '*')? ':' CLASS '[' dim (',' dim)* ']'
+//   signature := alternative ('|' alternative)*
+//   operand := NAME ('?' | '*' | '&')? ':' CLASS '[' dim (',' dim)* ']'
 //   CLASS   := 'f' any float | 'i' int32 or int64 | 'any' | 's' the dtype of
 //              the first operand | a recipe dtype name
 //   dim     := '..' leading dims, equal in all operands that have it
 //            | '~'  all dims, broadcast as NumPy does
-//            | NAME | INTEGER
-//   '?' optional, '*' one or more (last operand only)
+//            | NAME | INTEGER | NAME '*' NAME | NAME '+' INTEGER
+//            | 'ceil(' NAME '/2)'
+//   '?' optional, '*' one or more (last operand only), '&' updated in place: a
+//   state of the recipe
+//
+// The first alternative that the operands fit holds. All alternatives have the
+// same operand and result names, in the same order, as far as each has them.
 //
 // A result's CLASS 'f' takes the step's out_dtype and defaults to the first
 // float operand's dtype. The same text drives recipe checks, insn verifiers,
@@ -62,6 +68,8 @@ struct SignatureOperand {
   enum class Count : uint8_t { One, Optional, OneOrMore };
   std::string name;
   Count count = Count::One;
+  /// Updated in place.
+  bool isState = false;
   std::string dtypeClass;
   std::vector<std::string> dims;
 };
@@ -71,9 +79,19 @@ struct Signature {
   std::vector<SignatureOperand> results;
 };
 
-/// The parsed signature of a defined op (parsed once, cached). Asserts that the
-/// table's text is well formed: a unit test parses all of them.
+/// The parsed alternatives of a defined op's signature (parsed once, cached).
+/// Asserts that the table's text is well formed: a unit test parses all of
+/// them.
+const std::vector<Signature> &signaturesOf(const OpInfo &op);
+
+/// The first alternative: for what all alternatives share.
 const Signature &signatureOf(const OpInfo &op);
+
+/// The alternative that \p operands fit; of those that they do not fit, the one
+/// with the fewest complaints.
+const Signature &signatureFor(const OpInfo &op,
+                              const std::vector<TensorType> &operands,
+                              const Params &params);
 
 /// Checks \p operands against the op's signature and params, and gives the
 /// types of the results. \p outShape and \p outDtype are the step's own words,
@@ -87,8 +105,8 @@ inferResults(const OpInfo &op, const std::vector<TensorType> &operands,
              const std::optional<std::vector<Dim>> &outShape = std::nullopt,
              const std::optional<DType> &outDtype = std::nullopt);
 
-/// Checks the spelling, type and range of \p params; suggests the nearest name
-/// for an unknown one.
+/// Checks the spelling, type and range of \p params, and that none is missing;
+/// suggests the nearest name for an unknown one.
 Result<void> checkParams(const OpInfo &op, const Params &params);
 
 } // namespace tandem
