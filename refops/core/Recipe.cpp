@@ -13,6 +13,9 @@ Result<Recipe> tandem::checkRecipe(Recipe recipe, std::string_view file) {
   draft.recipe = std::move(recipe);
   checkInterface(draft, messages);
   recipe = std::move(draft.recipe);
+  if (recipe.outputs.empty() && !recipe.steps.empty() &&
+      recipe.steps.size() <= maxSteps && !hasState(recipe))
+    messages.add("outputs", "the recipe has no output");
   if (recipe.steps.empty()) {
     messages.add("steps", "expected at least one step");
     return messages.error();
@@ -43,6 +46,11 @@ Result<Recipe> tandem::checkRecipe(Recipe recipe, std::string_view file) {
   }
   draft.recipe = std::move(recipe);
   return finishRecipe(std::move(draft), messages);
+}
+
+bool tandem::hasState(const Recipe &recipe) {
+  return std::any_of(recipe.inputs.begin(), recipe.inputs.end(),
+                     [](const RecipeInput &input) { return input.isState; });
 }
 
 std::vector<RecipeOutput> tandem::writtenValues(const Recipe &recipe) {

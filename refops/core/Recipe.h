@@ -83,6 +83,9 @@ Result<Recipe> singleOpRecipe(Opcode op, std::vector<TensorType> inputs,
                               Params params = {},
                               std::optional<DType> outDtype = std::nullopt);
 
+/// Whether an input is updated in place.
+bool hasState(const Recipe &recipe);
+
 /// What a call of the recipe writes: its outputs, then its states, each in
 /// order.
 std::vector<RecipeOutput> writtenValues(const Recipe &recipe);

@@ -332,8 +332,10 @@ private:
 
   void checkOutputsWritten() {
     // A recipe may do nothing but update its states.
-    if (writers.empty() && !updatesState && messages.empty())
-      messages.add("outputs", "the recipe has no output");
+    if (writers.empty() && hasState(recipe) && !updatesState &&
+        messages.empty())
+      messages.add("outputs", "the recipe has no output, and no step updates "
+                              "a state");
     for (size_t k = 0; k < writers.size(); ++k)
       if (writers[k] < 0)
         messages.add(indexed("outputs", k),

@@ -43,6 +43,8 @@ private:
       readInput((*inputs)[i], indexed("inputs", i));
     for (size_t i = 0; outputs && i < outputs->size(); ++i)
       readOutput((*outputs)[i], indexed("outputs", i));
+    if (outputs && outputs->empty() && !hasState(draft.recipe))
+      messages.add("outputs", "the recipe has no output");
     // A name that was reported as missing is not reported as empty.
     draft.recipe.name = name.value_or("unnamed");
     checkInterface(draft, messages);

@@ -288,9 +288,6 @@ TEST_SUITE("recipe") {
                                              "missing");
     CHECK(step(R"("op": "FUSED", "args": [], "out": 0)") ==
           "r.json: steps[1].op: a recipe cannot hold a fused step");
-    CHECK(step(R"("op": "ROPE", "args": [{"in": 0}], "out": 0)") ==
-          "r.json: steps[1].op: rope: the op is not available yet in this "
-          "version");
     CHECK(step(R"("op": "GELU", "out": 0)") ==
           "r.json: steps[1]: 'args' is missing");
     CHECK(step(R"("op": "GELU", "args": {"in": 0}, "out": 0)") ==
