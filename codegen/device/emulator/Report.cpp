@@ -4,6 +4,19 @@
 using namespace tandem;
 using namespace tandem::emulator;
 
+std::array<int64_t, 3> emulator::threadId(const Launch &launch, int warp,
+                                          unsigned lane) {
+  int64_t linear = int64_t(warp) * warpSize + lane;
+  int64_t x = launch.block[0], y = launch.block[1];
+  return {linear % x, linear / x % y, linear / (x * y)};
+}
+
+std::string emulator::threadText(const Launch &launch, int warp,
+                                 unsigned lane) {
+  std::array<int64_t, 3> t = threadId(launch, warp, lane);
+  return cat("thread ", t[0], ",", t[1], ",", t[2]);
+}
+
 void emulator::report(Exec &x, const Inst &inst, unsigned lane,
                       std::string_view kind, std::string message,
                       uint64_t address, std::string allocation,

@@ -75,9 +75,10 @@ const CompiledTable &compiledTable() {
 std::vector<Row> tandem::emulator::allRows() {
   std::vector<Row> rows;
   for (std::span<const Row> family :
-       {moveRows(), integerRows(), bitRows(), floatRows(), halfRows(),
-        approximateRows(), compareRows(), convertRows(), memoryRows(),
-        atomicRows(), asyncRows(), warpRows(), matrixRows(), controlRows()})
+       {moveRows(), integerRows(), bitRows(), bitFieldRows(), floatRows(),
+        halfRows(), approximateRows(), compareRows(), convertRows(),
+        packedConvertRows(), memoryRows(), atomicRows(), asyncRows(),
+        warpRows(), matrixRows(), controlRows()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

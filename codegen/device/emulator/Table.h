@@ -105,11 +105,13 @@ struct Row {
 // The families, one file each in ops/.
 std::span<const Row> integerRows();
 std::span<const Row> bitRows();
+std::span<const Row> bitFieldRows();
 std::span<const Row> floatRows();
 std::span<const Row> halfRows();
 std::span<const Row> approximateRows();
 std::span<const Row> compareRows();
 std::span<const Row> convertRows();
+std::span<const Row> packedConvertRows();
 std::span<const Row> moveRows();
 std::span<const Row> memoryRows();
 std::span<const Row> atomicRows();

@@ -1,0 +1,69 @@
+//===- Races.h - Accesses that nothing orders -------------------*- C++ -*-===//
+#ifndef TANDEM_CODEGEN_DEVICE_EMULATOR_RACES_H
+#define TANDEM_CODEGEN_DEVICE_EMULATOR_RACES_H
+
+#include "codegen/device/emulator/Checker.h"
+
+namespace tandem::emulator {
+
+/// Decides whether an earlier access happens before the present one.
+struct Order {
+  AccessId me; // of lane 0
+  uint64_t bound;
+  uint64_t stamp;
+  uint64_t upTo;
+  uint32_t at;
+  bool strong;
+  bool crossCta;
+  const Warp *warp;
+
+  AccessId lane(unsigned l) const { return me + (uint64_t(l) << laneShift); }
+
+  /// 0 if the earlier access is old, of this thread, or before the last barrier
+  /// of all. Otherwise all ones, and the two may still be ordered. V is one id,
+  /// or four: comparisons of the four give all ones where they hold.
+  template <typename V>
+  V unclear(V earlier, V mine) const {
+    constexpr auto thread = ~((int64_t(1) << laneShift) - 1);
+    constexpr auto upper = ~((int64_t(1) << 32) - 1);
+    auto stampBits = static_cast<int64_t>(stamp << 32);
+    auto isYoung = earlier >= static_cast<int64_t>(bound);
+    auto isOther = ((earlier ^ mine) & thread) != 0;
+    auto isLater = (earlier & int64_t(clockMask)) > int64_t(upTo);
+    auto isElsewhere = (earlier & upper) != stampBits;
+    if constexpr (std::is_same_v<V, int64_t>)
+      return isYoung && isOther && (isLater || isElsewhere) ? -1 : 0;
+    else
+      return isYoung & isOther & (isLater | isElsewhere);
+  }
+  bool holds(AccessId earlier, AccessId mine) const {
+    if (!unclear(static_cast<int64_t>(earlier), static_cast<int64_t>(mine)) ||
+        (strong && (earlier & strongBit)))
+      return true;
+    if (stampOf(earlier) != stamp)
+      return !crossCta;
+    uint64_t clock = earlier & clockMask;
+    if (warpOf(earlier) == static_cast<unsigned>(warp->index))
+      return clock < warp->clock;
+    return clock <= warp->seen[warpOf(earlier)];
+  }
+};
+
+Order orderOf(Exec &x, const Inst &inst, bool strong, bool isShared);
+
+/// `read`, `write` or `atomic`.
+const char *verb(AccessKind kind);
+
+/// Records the access of consecutive lanes from \p lane0 on, \p bytes in one
+/// page, and reports what it races with.
+void raceRange(Exec &x, const Inst &inst, const Order &order,
+               const Region &region, uint64_t offset, ShadowPage &page,
+               unsigned bytes, unsigned size, unsigned lane0, AccessKind kind);
+/// The same for one lane.
+void raceLane(Exec &x, const Inst &inst, const Order &order,
+              const Region &region, uint64_t offset, ShadowPage &page,
+              unsigned size, unsigned lane, AccessKind kind);
+
+} // namespace tandem::emulator
+
+#endif // TANDEM_CODEGEN_DEVICE_EMULATOR_RACES_H

@@ -1,0 +1,147 @@
+//===- Rendezvous.cpp - Lanes that have to execute together ---------------===//
+#include "codegen/device/emulator/Barrier.h"
+#include "codegen/device/emulator/WarpRunner.h"
+
+#include <algorithm>
+
+using namespace tandem;
+using namespace tandem::emulator;
+
+void WarpRunner::force() {
+  uint32_t pc = noPc;
+  forEachLane(warp.blocked, [&](unsigned l) { pc = std::min(pc, warp.pc[l]); });
+  group = 0;
+  forEachLane(warp.blocked, [&](unsigned l) {
+    if (warp.pc[l] == pc)
+      group |= uint32_t(1) << l;
+  });
+  const Inst &inst = code[pc];
+  x.active = group;
+  uint32_t missing = required(inst, firstLane(group)) & ~group;
+  unsigned other = missing ? firstLane(missing) : firstLane(group);
+  report(x, inst, firstLane(group), "divergent",
+         cat(__builtin_popcount(group),
+             " of the lanes that have to execute "
+             "this together have arrived; lane ",
+             other,
+             warp.live >> other & 1
+                 ? cat(" is at line ", code[warp.pc[other]].line)
+                 : std::string(" has exited")));
+  warp.blocked &= ~group;
+  if (inst.flow == Flow::Barrier) {
+    forEachLane(group, [&](unsigned l) { warp.pc[l] = pc + 1; });
+    arriveAtBarrier(x, inst);
+    return;
+  }
+  if (inst.run)
+    inst.run(x, inst);
+  forEachLane(group, [&](unsigned l) { warp.pc[l] = pc + 1; });
+}
+
+bool WarpRunner::retryBlocked() {
+  uint32_t todo = warp.blocked;
+  while (todo) {
+    uint32_t pc = warp.pc[firstLane(todo)];
+    uint32_t here = 0;
+    forEachLane(warp.blocked, [&](unsigned l) {
+      if (warp.pc[l] == pc)
+        here |= uint32_t(1) << l;
+    });
+    todo &= ~here;
+    if (!(required(code[pc], firstLane(here)) & ~here)) {
+      warp.blocked &= ~here;
+      return true;
+    }
+  }
+  return false;
+}
+
+uint32_t WarpRunner::required(const Inst &inst, unsigned l) const {
+  return inst.mask == noSlot ? warp.live
+                             : x.lanes<uint32_t>(inst.mask)[l] & warp.live;
+}
+
+bool WarpRunner::waitsForOthers(const Inst &inst, uint32_t active,
+                                uint32_t missing) {
+  if (!missing)
+    return false;
+  if (missing & group) {
+    report(x, inst, firstLane(active), "divergent",
+           cat("lane ", firstLane(missing & group),
+               " has to take part and is predicated off"));
+    return false;
+  }
+  warp.blocked |= active;
+  return true;
+}
+
+bool WarpRunner::converge(const Inst &inst, uint32_t active) {
+  if (!active) {
+    ++pc;
+    return true;
+  }
+  // Lanes blocked here join; lanes with other masks form parties of their
+  // own.
+  uint32_t here = active;
+  forEachLane(warp.blocked, [&](unsigned l) {
+    if (warp.pc[l] == pc)
+      here |= uint32_t(1) << l;
+  });
+  uint32_t todo = here, ran = 0;
+  while (todo) {
+    unsigned first = firstLane(todo);
+    uint32_t needs = required(inst, first);
+    uint32_t party = needs & here & ~ran;
+    if (!(party >> first & 1)) {
+      x.active = active;
+      report(x, inst, first, "divergent",
+             "the thread is not in its own member mask");
+      party |= uint32_t(1) << first;
+    }
+    todo &= ~party;
+    x.active = party;
+    if (!waitsForOthers(inst, party, needs & ~party)) {
+      x.active = party;
+      if (inst.run)
+        inst.run(x, inst);
+      ran |= party;
+    }
+  }
+  if (ran == group && here == active) {
+    ++pc;
+    return true;
+  }
+  warp.blocked &= ~ran;
+  savePc(group | ran, pc + 1);
+  savePc(active & ~ran, pc);
+  return false;
+}
+
+bool WarpRunner::warpBarrier(const Inst &inst, uint32_t active) {
+  if (!active) {
+    ++pc;
+    return true;
+  }
+  uint32_t needs = required(inst, firstLane(active));
+  uint32_t arrived = active;
+  forEachLane(warp.blocked, [&](unsigned l) {
+    const Inst &other = code[warp.pc[l]];
+    if (other.flow == Flow::WarpBarrier && (needs >> l & 1))
+      arrived |= uint32_t(1) << l;
+  });
+  if (waitsForOthers(inst, active, needs & ~arrived)) {
+    savePc(group & ~active, pc + 1);
+    savePc(active, pc);
+    return false;
+  }
+  synchroniseWarp(warp, cta);
+  if (arrived == active) {
+    ++pc;
+    return true;
+  }
+  savePc(group, pc + 1);
+  forEachLane(arrived & ~active & warp.blocked,
+              [&](unsigned l) { ++warp.pc[l]; });
+  warp.blocked &= ~arrived;
+  return false;
+}
