@@ -57,6 +57,11 @@ static std::vector<std::string> nameValues(const Recipe &recipe,
   std::set<std::string> taken;
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const GraphValue &value = graph.values[v];
+    // A kernel that updates a state does not read its old value beside it.
+    if (value.isUpdate()) {
+      names.push_back(names[value.input]);
+      continue;
+    }
     std::string name = value.input >= 0    ? recipe.inputs[value.input].name
                        : value.output >= 0 ? recipe.outputs[value.output].name
                                            : "t" + std::to_string(v);
@@ -189,7 +194,7 @@ static void placeValues(const Graph &graph, const Partition &parts,
   }
   for (const KernelPlan &plan : parts.kernels)
     for (int v : plan.writes) {
-      if (graph.values[v].output >= 0)
+      if (graph.values[v].isFinal())
         continue;
       const TensorType &type = graph.values[v].type;
       operands[v].desc =

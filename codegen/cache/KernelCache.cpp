@@ -44,7 +44,7 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
   for (const ScheduledOperand &operand : schedule.operands) {
     out << "operand " << number(operand.value) << ' ' << operand.name << ' '
         << dtypeName(operand.desc.dtype) << ' ' << operand.desc.rank()
-        << (input.graph.values[operand.value].output >= 0 ? " final " : " ")
+        << (input.graph.values[operand.value].isFinal() ? " final " : " ")
         << int(operand.usage) << operand.isWritten << ' ' << operand.vector
         << " col " << operand.colStride << " rows";
     for (const std::string &stride : operand.rowStrides)
@@ -57,13 +57,17 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
     const Step &info = input.recipe.steps[step];
     out << "step " << opInfo(info.op).mnemonic;
     // Its number is in the code that reports a bad index.
-    if (info.op == Opcode::EMBED)
+    if (reportsIndices(info.op))
       out << " number " << step;
     for (int arg : input.graph.args[step])
       out << ' ' << number(arg) << ':'
           << dtypeName(input.graph.values[arg].type.dtype);
-    out << " -> " << number(input.graph.results[step][0]) << ':'
-        << dtypeName(info.results[0].dtype) << writesAllColumns(info);
+    for (int value : input.graph.updates[step])
+      if (value >= 0)
+        out << " & " << number(value);
+    for (size_t r = 0; r < info.results.size(); ++r)
+      out << " -> " << number(input.graph.results[step][r]) << ':'
+          << dtypeName(info.results[r].dtype) << writesAllColumns(info);
     writeParams(out, info.params);
     out << '\n';
   }

@@ -104,6 +104,7 @@ LogicalResult Interpreter::runOp(Operation *op) {
                   "has a result of a type that the evaluator does not know");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::LoadOp op) { return runLoad(op); })
+      .Case([&](tile::LoadScalarOp op) { return runLoadScalar(op); })
       .Case([&](tile::StoreOp op) { return runStore(op); })
       .Case([&](tile::MaskOp op) { return runMask(op); })
       .Case([&](tile::ReduceOp op) { return runReduce(op); })

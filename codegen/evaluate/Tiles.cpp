@@ -83,6 +83,21 @@ LogicalResult Interpreter::runLoad(tile::LoadOp op) {
   return success();
 }
 
+LogicalResult Interpreter::runLoadScalar(tile::LoadScalarOp op) {
+  Tile result = shaped(op.getType());
+  const int bytes = bytesOf(result.kind);
+  const uint64_t address =
+      get(op.getBase()).bits[0] +
+      uint64_t(get(op.getOffset()).scalarValue()) * uint64_t(bytes);
+  const std::byte *from = memory.find(address, uint64_t(bytes));
+  if (!from)
+    return finding(op, "out-of-bounds", address,
+                   "the number lies outside of every allocation");
+  result.bits[0] = loadBits(from, bytes);
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
 LogicalResult Interpreter::runStore(tile::StoreOp op) {
   const Tile &value = get(op.getValue());
   Window w;

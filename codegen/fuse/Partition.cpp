@@ -22,7 +22,10 @@ struct StepShape {
 
 static StepShape shapeOf(const Step &step, const Graph &graph, int index) {
   StepShape shape;
-  shape.space = step.results[0].shape;
+  // A step without a result moves its first operand into a state.
+  shape.space = step.results.empty()
+                    ? graph.values[graph.args[index][0]].type.shape
+                    : step.results[0].shape;
   int last = static_cast<int>(shape.space.size()) - 1;
   switch (step.op) {
   case Opcode::SOFTMAX: {
@@ -57,6 +60,18 @@ static StepShape shapeOf(const Step &step, const Graph &graph, int index) {
   return shape;
 }
 
+bool codegen::reportsIndices(Opcode op) {
+  switch (op) {
+  case Opcode::EMBED:
+  case Opcode::KV_APPEND:
+  case Opcode::ATTENTION_TILE:
+  case Opcode::ATTN_STEP:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool codegen::writesAllColumns(const Step &step) {
   if (step.op != Opcode::GEMM_TILE && step.op != Opcode::GEMV_TILE)
     return true;
@@ -84,7 +99,7 @@ public:
     for (size_t s = 0; s < recipe.steps.size(); ++s) {
       int step = static_cast<int>(s);
       // NOP computes nothing.
-      if (recipe.steps[s].results.empty())
+      if (writtenBy(step).empty())
         continue;
       StepShape shape = shapeOf(recipe.steps[s], graph, step);
       if (!current.steps.empty()) {
@@ -131,9 +146,42 @@ private:
       if (isComputedHere(arg) && graph.values[arg].type.shape != current.space)
         return "it reads step " + std::to_string(graph.values[arg].producer) +
                "'s result in another shape";
+    if (std::string why = stateConflict(step); !why.empty())
+      return why;
     if (operandsWith(step) > maxKernelOperands)
       return "a kernel takes at most " + std::to_string(maxKernelOperands) +
              " operands";
+    return "";
+  }
+
+  /// Results and updated states of a step.
+  std::vector<int> writtenBy(int step) const {
+    std::vector<int> written = graph.results[step];
+    for (int value : graph.updates[step])
+      if (value >= 0)
+        written.push_back(value);
+    return written;
+  }
+
+  /// CTAs of one kernel are not ordered: what one writes in a state, another
+  /// step of the kernel must neither read nor write.
+  std::string stateConflict(int step) const {
+    auto touches = [&](int other, int input, bool onlyWrites) {
+      for (size_t a = 0; a < graph.args[other].size(); ++a)
+        if (graph.values[graph.args[other][a]].input == input &&
+            (!onlyWrites || graph.updates[other][a] >= 0))
+          return true;
+      return false;
+    };
+    for (size_t a = 0; a < graph.args[step].size(); ++a) {
+      int input = graph.values[graph.args[step][a]].input;
+      bool isUpdate = graph.updates[step][a] >= 0;
+      for (int earlier : current.steps)
+        if (input >= 0 && touches(earlier, input, /*onlyWrites=*/!isUpdate))
+          return (isUpdate ? "it updates '" : "it reads '") +
+                 recipe.inputs[input].name + "', which " +
+                 stepText(recipe, earlier) + (isUpdate ? " uses" : " updates");
+    }
     return "";
   }
 
@@ -168,13 +216,20 @@ private:
     KernelPlan grown = current;
     grown.steps.push_back(step);
     // A result may become an operand if another kernel reads it.
-    return readsOf(grown).size() + grown.steps.size();
+    size_t count = readsOf(grown).size();
+    for (int inside : grown.steps)
+      count += writtenBy(inside).size();
+    return count;
   }
 
   std::vector<int> readsOf(const KernelPlan &plan) const {
     std::vector<int> reads;
     for (int step : plan.steps)
-      for (int arg : graph.args[step]) {
+      for (size_t a = 0; a < graph.args[step].size(); ++a) {
+        // A state that is updated is an operand that is written.
+        if (graph.updates[step][a] >= 0)
+          continue;
+        int arg = graph.args[step][a];
         int producer = graph.values[arg].producer;
         bool isInside =
             producer >= 0 && std::find(plan.steps.begin(), plan.steps.end(),
@@ -189,6 +244,8 @@ private:
   /// Follows rows from gathers to their uses: a step's result has the guards of
   /// the operands that have its rows.
   void noteGuards(int step) {
+    if (graph.results[step].empty())
+      return;
     std::vector<std::pair<int, int>> &guards =
         valueGuards[graph.results[step][0]];
     const std::vector<int> &args = graph.args[step];
@@ -227,14 +284,14 @@ private:
     for (int step : current.steps)
       noteGuards(step);
     for (int step : current.steps)
-      for (int value : graph.results[step]) {
+      for (int value : writtenBy(step)) {
         const GraphValue &info = graph.values[value];
         bool isReadElsewhere =
             std::any_of(info.users.begin(), info.users.end(), [&](int user) {
               return std::find(current.steps.begin(), current.steps.end(),
                                user) == current.steps.end();
             });
-        if (info.output >= 0 || isReadElsewhere)
+        if (info.isFinal() || isReadElsewhere)
           current.writes.push_back(value);
       }
     if (current.writes.empty())

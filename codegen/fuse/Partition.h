@@ -45,6 +45,9 @@ inline constexpr size_t maxKernelOperands = 24;
 /// \p fuse false gives each step a kernel of its own.
 Partition partition(const Recipe &recipe, const Graph &graph, bool fuse);
 
+/// Whether a kernel of the op checks indices that only the device sees.
+bool reportsIndices(Opcode op);
+
 /// Whether the step writes all columns of its result: false when `n_off` and
 /// `N_tile` leave some out, or may.
 bool writesAllColumns(const Step &step);

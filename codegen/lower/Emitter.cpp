@@ -111,6 +111,15 @@ LogicalResult Emitter::emit(Operation *op) {
         set(op.getResult(), {toI64(id)});
         return success();
       })
+      .Case([&](tile::LoadScalarOp op) {
+        Value base = scalar(op.getBase());
+        Value address =
+            LLVM::GEPOp::create(b, loc, base.getType(), op.getType(), base,
+                                ValueRange{scalar(op.getOffset())});
+        set(op.getResult(),
+            {LLVM::LoadOp::create(b, loc, op.getType(), address)});
+        return success();
+      })
       .Case([&](scf::ForOp op) { return emitFor(op); })
       .Case([&](scf::IfOp op) { return emitIf(op); })
       .Case([&](scf::YieldOp) { return success(); })

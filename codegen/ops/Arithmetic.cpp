@@ -8,6 +8,9 @@ using namespace tandem;
 using namespace tandem::codegen;
 
 void RowBuilder::unify(Tile &x, Tile &y) {
+  // Also for tiles in layouts of an op's own.
+  if (tile::layoutOf(x.type()) == tile::layoutOf(y.type()))
+    return;
   bool rows = x.type().getDimSize(0) > 1 || y.type().getDimSize(0) > 1;
   bool cols = x.type().getDimSize(1) > 1 || y.type().getDimSize(1) > 1;
   x.value = broadcastTo(x.value, rows, cols);

@@ -105,6 +105,10 @@ public:
   void restrictRows(mlir::Value keep);
   /// Reports rows of the current step through the launch's error slot.
   void reportRows(mlir::Value bad);
+  /// An integer param as an i64, or null when the step does not give it. On the
+  /// device it is read for sequence \p batch, a null value where there is only
+  /// one.
+  mlir::Value param(const std::string &name, mlir::Value batch);
   /// An expression of the launch record as a kernel argument or constant.
   mlir::Value scalar(const std::string &expression);
   mlir::Value scalarConstant(int64_t value);

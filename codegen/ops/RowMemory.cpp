@@ -44,8 +44,9 @@ Value RowBuilder::loadTile(const ScheduledOperand &operand, Value base,
 }
 
 const ScheduledOperand &RowBuilder::operandOf(size_t arg, Usage usage) const {
-  const ScheduledOperand *operand =
-      schedule.find(input.graph.args[current][arg], usage);
+  int updated = input.graph.updates[current][arg];
+  const ScheduledOperand *operand = schedule.find(
+      updated >= 0 ? updated : input.graph.args[current][arg], usage);
   assert(operand && "the schedule lists what its steps read");
   return *operand;
 }
@@ -102,7 +103,7 @@ void RowBuilder::store(const Pending &pending) {
       schedule.plan.family != Family::Gemv && !operand.colStride.empty();
   Value value = broadcastTo(pending.value, true, hasCols);
   Value mask = live;
-  if (keptRows && input.graph.values[operand.value].output >= 0)
+  if (keptRows && input.graph.values[operand.value].isFinal())
     mask = mask ? Value(arith::AndIOp::create(b, mask, keptRows)) : keptRows;
   bool isUnit = !hasCols || operand.colStride == "1";
   tile::StoreOp::create(b, value, pointer(operand), rowOffsets(operand), mask,
@@ -140,6 +141,24 @@ void RowBuilder::applyGuards() {
     keptRows =
         keptRows ? Value(arith::AndIOp::create(b, keptRows, good)) : good;
   }
+}
+
+Value RowBuilder::param(const std::string &name, Value batch) {
+  std::optional<size_t> arg = params().operandOf(name);
+  if (!arg)
+    return params().has(name) ? scalarConstant(params().getInt(name, 0))
+                              : Value();
+  const ScheduledOperand &operand = operandOf(*arg, Usage::Param);
+  const std::vector<Dim> &shape = input.graph.values[operand.value].type.shape;
+  Value offset = scalarConstant(0);
+  // One number may stand for all sequences.
+  if (batch && !shape.empty() && shape[0] != Dim(1))
+    offset = arith::MulIOp::create(
+        b, batch,
+        scalar("(" + operand.shape(0) + " > 1) * " + operand.stride(0)));
+  Value held =
+      tile::LoadScalarOp::create(b, b.getI32Type(), pointer(operand), offset);
+  return arith::ExtSIOp::create(b, b.getI64Type(), held);
 }
 
 Tile RowBuilder::loadTable(size_t arg, Value index, Value mask) {

@@ -24,6 +24,8 @@ enum class Usage : uint8_t {
   MatmulX,  // rows of the space, last dim k
   MatmulW,  // [N, K] or [K, N]
   Extent,   // only its shape
+  Param,    // an integer param on the device: [], [1] or [B]
+  Free,     // addressed by the op itself, by shapes and strides
 };
 
 /// An operand of the record. One value used in two ways is two operands.

@@ -32,6 +32,8 @@ void KernelSchedule::require(const std::string &condition, std::string reason) {
 }
 
 static Usage usageOf(const Step &step, size_t arg) {
+  if (arg + step.params.numOperands() >= step.args.size())
+    return Usage::Param;
   switch (step.op) {
   case Opcode::EMBED:
     return arg == 0 ? Usage::RowIndex : Usage::Table;
@@ -80,6 +82,8 @@ static std::vector<int> mapDims(const KernelSchedule &schedule, Usage usage,
   }
   case Usage::MatmulW:
   case Usage::Extent:
+  case Usage::Param:
+  case Usage::Free:
     return std::vector<int>(rank, -1);
   }
   return {};
@@ -108,16 +112,22 @@ static void findOperands(KernelSchedule &schedule, const ScheduleInput &input) {
   const KernelPlan &plan = schedule.plan;
   for (int step : plan.steps)
     for (size_t a = 0; a < input.graph.args[step].size(); ++a) {
+      Usage usage = usageOf(input.recipe.steps[step], a);
+      // A state is one operand, read and written.
+      if (int updated = input.graph.updates[step][a]; updated >= 0)
+        add(updated, usage, true, false);
       int value = input.graph.args[step][a];
       if (std::find(plan.reads.begin(), plan.reads.end(), value) !=
           plan.reads.end())
-        add(value, usageOf(input.recipe.steps[step], a), false, false);
+        add(value, usage, false, false);
     }
   for (auto [ids, table] : plan.guards) {
     add(ids, Usage::RowIndex, false, false);
     add(table, Usage::Extent, false, false);
   }
   for (int value : plan.writes) {
+    if (input.graph.values[value].isUpdate())
+      continue;
     int producer = input.graph.values[value].producer;
     add(value, Usage::Space, true,
         input.recipe.steps[producer].op == Opcode::SAMPLE_ARGMAX);

@@ -19,6 +19,14 @@ std::string codegen::kernelName(const KernelSchedule &schedule,
   return name;
 }
 
+static RecordOperand::Role roleOf(const ScheduledOperand &operand,
+                                  const Graph &graph) {
+  if (!operand.isWritten)
+    return RecordOperand::Role::In;
+  return graph.values[operand.value].isUpdate() ? RecordOperand::Role::State
+                                                : RecordOperand::Role::Out;
+}
+
 static LaunchRecord recordOf(const KernelSchedule &schedule,
                              const ScheduleInput &input) {
   LaunchRecord record;
@@ -27,8 +35,7 @@ static LaunchRecord recordOf(const KernelSchedule &schedule,
   for (const ScheduledOperand &operand : schedule.operands)
     record.operands.push_back({operand.name, operand.desc.dtype,
                                static_cast<int>(operand.desc.rank()),
-                               operand.isWritten ? RecordOperand::Role::Out
-                                                 : RecordOperand::Role::In});
+                               roleOf(operand, input.graph)});
   for (size_t axis = 0; axis < 3; ++axis) {
     Result<IntExpr> extent = IntExpr::parse(schedule.grid[axis]);
     assert(extent && "the compiler writes well-formed expressions");

@@ -76,6 +76,17 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSeg
   let hasVerifier = 1;
 }
 
+def Tile_LoadScalarOp : Tile_Op<"load_scalar", [MemoryEffects<[MemRead]>]> {
+  let summary = "read one number of global memory in every thread";
+  let description = [{
+    The element `offset` elements after `base`, the same in all threads of the
+    CTA: a bound of a loop, an index that a kernel finds in memory.
+  }];
+  let arguments = (ins Tile_Pointer:$base, I64:$offset);
+  let results = (outs AnyTypeOf<[I32, I64, F32]>:$result);
+  let assemblyFormat = "$base `[` $offset `]` attr-dict `:` type($result)";
+}
+
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "write a tile to global memory";
   let description = [{

@@ -213,3 +213,22 @@ func.func @conversions_write_wait_and_read(%x: !llvm.ptr<1>, %n: i64)
   tile.store %u, %x cols(%c0, %n) : tensor<16x8xf16, #row>
   return
 }
+
+// -----
+
+#row = #tile.layout<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = []>
+
+// A number of memory is one load of every thread, without a branch.
+// CHECK-LABEL: llvm.func @a_scalar_is_one_load
+// CHECK:         %[[AT:.*]] = llvm.getelementptr %{{.*}} : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+// CHECK-NEXT:    llvm.load %[[AT]] : !llvm.ptr<1> -> i32
+// CHECK-NEXT:    llvm.sext
+func.func @a_scalar_is_one_load(%p: !llvm.ptr<1>, %y: !llvm.ptr<1>, %i: i64)
+    attributes {tile.warps = 1 : i32} {
+  %c0 = arith.constant 0 : i64
+  %n = tile.load_scalar %p[%i] : i32
+  %w = arith.extsi %n : i32 to i64
+  %r = tile.range %w : tensor<1x64xi64, #row>
+  tile.store %r, %y cols(%c0, %w) : tensor<1x64xi64, #row>
+  return
+}

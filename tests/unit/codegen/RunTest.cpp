@@ -4,93 +4,14 @@
 // the differential testing.
 //
 //===----------------------------------------------------------------------===//
-#include "Recipes.h"
+#include "Bench.h"
 
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
 
 using namespace tandem;
 using namespace tandem::tests;
-
-namespace {
-/// Tensors of f32 on an emulator: rows x cols with a row stride.
-class Bench {
-public:
-  Bench() : device(makeEmulator()) {}
-
-  Operand tensor(DType dtype, Dims shape, Dims strides,
-                 const std::function<double(int64_t)> &value) {
-    TensorDesc desc{dtype, std::move(shape), std::move(strides)};
-    uint64_t size = dtypeSize(dtype);
-    std::vector<std::byte> bytes(static_cast<size_t>(desc.extent()) * size);
-    View view{desc, bytes.data()};
-    for (int64_t i = 0; i < desc.numElements(); ++i)
-      storeDouble(dtype, value(i), view.atLinear(i));
-    auto address = device->allocate(bytes.size(), "tensor");
-    REQUIRE(bool(address));
-    REQUIRE(bool(device->write(*address, bytes.data(), bytes.size())));
-    return {desc, *address};
-  }
-  Operand tensor(DType dtype, Dims shape,
-                 const std::function<double(int64_t)> &value) {
-    Dims strides = contiguousStrides(shape);
-    return tensor(dtype, std::move(shape), std::move(strides), value);
-  }
-  Operand output(DType dtype, Dims shape) {
-    TensorDesc desc = contiguous(dtype, std::move(shape));
-    auto address = device->allocate(
-        static_cast<uint64_t>(desc.extent()) * dtypeSize(dtype), "output");
-    REQUIRE(bool(address));
-    return {desc, *address};
-  }
-
-  /// Runs without findings, and gives the elements of \p out.
-  std::vector<double> run(const Recipe &recipe,
-                          const std::vector<Operand> &inputs, Operand out,
-                          CompileOptions options = {}) {
-    auto program = compile(recipe, inputs, {out}, options);
-    INFO((program ? std::string() : program.error().text()));
-    REQUIRE(bool(program));
-    auto report = runProgram(*device, **program, inputs, {out}, {});
-    INFO((report ? std::string() : report.error().text()));
-    REQUIRE(bool(report));
-    indexErrors = report->indexErrors;
-    for (const Finding &finding : report->findings)
-      FAIL_CHECK(finding.text());
-    std::vector<std::byte> bytes(static_cast<size_t>(out.desc.extent()) *
-                                 dtypeSize(out.desc.dtype));
-    if (!bytes.empty() && indexErrors.empty())
-      REQUIRE(bool(device->read(out.address, bytes.data(), bytes.size())));
-    View view{out.desc, bytes.data()};
-    std::vector<double> values;
-    for (int64_t i = 0; i < out.desc.numElements(); ++i)
-      values.push_back(loadDouble(out.desc.dtype, view.atLinear(i)));
-    return values;
-  }
-
-  std::unique_ptr<Device> device;
-  std::vector<IndexError> indexErrors;
-};
-
-Recipe single(Opcode op, const std::vector<Operand> &inputs,
-              Params params = {}) {
-  std::vector<TensorType> types;
-  for (const Operand &input : inputs) {
-    TensorType type{input.desc.dtype, {}};
-    for (int64_t size : input.desc.shape)
-      type.shape.emplace_back(size);
-    types.push_back(type);
-  }
-  Result<Recipe> recipe = singleOpRecipe(op, types, std::move(params));
-  INFO((recipe ? std::string() : recipe.error().text()));
-  REQUIRE(bool(recipe));
-  return recipe.take();
-}
-
-double small(int64_t i) { return static_cast<double>(i % 7) - 3; }
-} // namespace
 
 TEST_SUITE("codegen/run") {
   TEST_CASE("softmax of equal logits is 1/n for every row length class") {

@@ -136,4 +136,48 @@ TEST_SUITE("codegen/fuse") {
     for (const std::vector<int> &kernel : parts.kernels)
       CHECK(kernel.size() <= codegen::maxKernelSteps);
   }
+
+  TEST_CASE("a state is a new value after each step that updates it") {
+    const std::string cache =
+        R"({"name": "cache", "dtype": "float32", "role": "state",
+            "shape": [16, 2, 8]})";
+    const std::string rows = tensor("rows", "float32", "4, 2, 8");
+    const std::string all = tensor("all", "float32", "16, 2, 8");
+    Recipe recipe = chain(rows + "," + cache, all,
+                          R"({"op": "gelu", "args": [{"in": 1}], "out": 0},
+           {"op": "kv_append", "args": [{"in": 0}, {"in": 1}],
+            "params": {"pos": 1}},
+           {"op": "add", "args": [{"in": 1}, {"s": 0}], "out": "final"})");
+    codegen::Graph graph = codegen::buildGraph(recipe);
+    const int updated = graph.updates[1][1];
+    REQUIRE(updated >= 0);
+    CHECK(graph.updates[1][0] == -1);
+    CHECK(graph.args[0] == std::vector<int>{1});
+    CHECK(graph.args[1] == std::vector<int>{0, 1});
+    CHECK(graph.args[2][0] == updated);
+    CHECK(graph.values[updated].input == 1);
+    CHECK(graph.values[updated].producer == 1);
+    CHECK(graph.values[updated].isFinal());
+    CHECK(!graph.values[1].isFinal());
+
+    Parts parts = partsOf(recipe);
+    CHECK(parts.kernels == Kernels{{0}, {1}, {2}});
+  }
+
+  TEST_CASE("what one step does to a state, no other of the kernel may see") {
+    const std::string cache =
+        R"({"name": "cache", "dtype": "float32", "role": "state",
+            "shape": [4, 2, 8]})";
+    const std::string rows = tensor("rows", "float32", "4, 2, 8");
+    Parts parts =
+        partsOf(chain(rows + "," + cache, tensor("y", "float32", "4, 2, 8"),
+                      R"({"op": "kv_append", "args": [{"in": 0}, {"in": 1}],
+            "params": {"pos": 0}},
+           {"op": "add", "args": [{"in": 1}, {"in": 0}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{0}, {1}});
+    CHECK(parts.explanation ==
+          std::vector<std::string>{
+              "step 1 (add) starts a new kernel: it reads 'cache', which step "
+              "0 (kv_append) updates"});
+  }
 }

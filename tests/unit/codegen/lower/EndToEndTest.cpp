@@ -303,4 +303,29 @@ TEST_SUITE("tile kernels run alike") {
         CHECK(d[m * 32 + n] == expected);
       }
   }
+
+  TEST_CASE("a number in memory bounds a loop") {
+    const LinearLayout one = LinearLayout::blocked(1, 1, 1, 2);
+    const std::string text = fill(
+        R"(func.func @sum(%n: !llvm.ptr<1>, %y: !llvm.ptr<1>)
+    attributes {tile.warps = 2 : i32} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c2 = arith.constant 2 : i64
+  %m = tile.load_scalar %n[%c2] : i32
+  %end = arith.extsi %m : i32 to i64
+  %first = tile.range %c0 : $T
+  %s = scf.for %i = %c0 to %end step %c1 iter_args(%a = %first) -> ($T) : i64 {
+    %t = tile.splat %i : i64 -> $T
+    %b = arith.addi %a, %t : $T
+    scf.yield %b : $T
+  }
+  tile.store %s, %y cols(%c0, %c1) : $T
+  return
+})",
+        {{"$T", tileOf("i64", one)}});
+    std::vector<Bytes> results = runEverywhere(
+        "sum", text, 2, {in(bytesOf<int32_t>({7, -3, 5})), out(8)}, 1);
+    CHECK(valuesOf<int64_t>(results[0])[0] == 0 + 1 + 2 + 3 + 4);
+  }
 }

@@ -40,6 +40,21 @@ TEST_SUITE("codegen/recipe") {
             "params": {"approximate": "tanh"}})"));
   }
 
+  TEST_CASE("states and params on the device stay what they are") {
+    Recipe recipe = chain(tensor("new", "float32", "\"B\", 2, 8") +
+                              ", {\"name\": \"cache\", \"dtype\": "
+                              "\"bfloat16\", \"role\": \"state\", "
+                              "\"shape\": [\"B\", 16, 2, 8]}, " +
+                              tensor("pos", "int32", "\"B\""),
+                          "",
+                          R"({"op": "kv_append",
+            "args": [{"in": 0}, {"in": 1}], "params": {"pos": {"in": 2}}})");
+    Result<std::string> text = recipeToInsn(recipe);
+    REQUIRE(bool(text));
+    CHECK(text->find("pos = 2 : index") != std::string::npos);
+    checkRoundTrip(recipe);
+  }
+
   TEST_CASE("a syntax error names file and line") {
     Result<Recipe> recipe = recipeFromInsn("insn.fused", "r.mlir");
     REQUIRE(!recipe);
