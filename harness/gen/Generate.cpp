@@ -190,6 +190,8 @@ Result<CaseSpec> tandem::harness::generate(const std::string &scope,
     choices.span("values", [&] {
       operand.values = drawValues(choices, type.dtype, uses[i].isReduced,
                                   uses[i].limit, exact);
+      if (operand.values.patch == "outside" && !uses[i].mayBeOutside)
+        operand.values.patch = "none";
       // Which rows a bad index leaves alone is known for one EMBED only.
       if (operand.values.patch == "outside" && spec.recipe.steps.size() > 1)
         operand.values.patch = "none";

@@ -2,7 +2,10 @@
 #include "harness/gen/RecipeBuilder.h"
 
 #include "harness/gen/Dims.h"
+#include "harness/gen/NamedDims.h"
 #include "harness/gen/Rules.h"
+#include "refops/core/OpRules.h"
+#include "refops/core/TypeRules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +38,8 @@ Dim RecipeBuilder::newDim(const std::string &name, int64_t limit,
 }
 
 RecipeBuilder::Value RecipeBuilder::newInput(const std::string &name,
-                                             TensorType type, InputUse use) {
+                                             TensorType type, InputUse use,
+                                             bool isState) {
   auto isTaken = [&](const std::string &candidate) {
     return std::any_of(
         recipe.inputs.begin(), recipe.inputs.end(),
@@ -44,7 +48,7 @@ RecipeBuilder::Value RecipeBuilder::newInput(const std::string &name,
   std::string unique = name;
   for (int i = 2; isTaken(unique); ++i)
     unique = name + std::to_string(i);
-  recipe.inputs.push_back({unique, type, false});
+  recipe.inputs.push_back({unique, type, isState});
   inputUses.push_back(std::move(use));
   return {{ValueRef::Kind::Input, static_cast<int>(recipe.inputs.size()) - 1},
           std::move(type)};
@@ -71,26 +75,83 @@ DType RecipeBuilder::drawDType(std::string_view dtypeClass,
   return floats[choices.pick({30, 35, 25, 5, 5})];
 }
 
-bool RecipeBuilder::canFollow(const OpInfo &op) const {
-  if (results.empty())
-    return true;
-  const Signature &signature = signatureOf(op);
+bool RecipeBuilder::fits(const OpInfo &op, const Signature &signature,
+                         const TensorType &type) {
   if (signature.operands.empty())
     return false;
-  const TensorType &type = results.back().type;
   const SignatureOperand &first = signature.operands.front();
   if (first.dtypeClass == "f" ? !isFloat(type.dtype)
                               : first.dtypeClass != "any")
     return false;
   size_t named = 0;
-  for (const std::string &dim : first.dims)
-    named += dim != ".." && dim != "~";
-  // A single number (an argmax of a vector) can only be copied on.
-  if (type.shape.size() < named ||
-      (type.shape.empty() && op.code != Opcode::COPY))
+  bool isOpen = false;
+  for (const std::string &dim : first.dims) {
+    const bool isLead = dim == ".." || dim == "~";
+    isOpen |= isLead;
+    named += !isLead;
+    // An earlier step has no reason to give a dim of such a size.
+    if (!isLead && !isIdentifier(dim))
+      return false;
+  }
+  // Heads are no rows that a chain happens to have.
+  if (!isOpen)
     return false;
+  // A single number (an argmax of a vector) can only be copied on.
+  return type.shape.size() >= named &&
+         (!type.shape.empty() || op.code == Opcode::COPY);
+}
+
+bool RecipeBuilder::canFollow(const OpInfo &op) const {
+  if (results.empty())
+    return true;
+  const TensorType &type = results.back().type;
+  const std::vector<Signature> &all = signaturesOf(op);
   // An earlier step may have left dims empty that this op refuses.
-  return !refusesEmpty(op.code, "") || sizeOf(type.shape) > 0;
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Signature &s) { return fits(op, s, type); }) &&
+         (!refusesEmpty(op.code, "") || sizeOf(type.shape) > 0);
+}
+
+/// One of the op's alternatives, if it can take the newest value.
+const Signature &RecipeBuilder::drawSignature(const OpInfo &op) {
+  const std::vector<Signature> &all = signaturesOf(op);
+  std::vector<int> weights;
+  for (const Signature &signature : all)
+    weights.push_back(results.empty() ||
+                      fits(op, signature, results.back().type));
+  const size_t which = all.size() == 1 ? 0 : choices.pick(weights);
+  return all[which];
+}
+
+Dim RecipeBuilder::dimOf(const std::string &formal, const Names &names) const {
+  if (std::isdigit(static_cast<unsigned char>(formal[0])))
+    return Dim(static_cast<int64_t>(std::stoll(formal)));
+  if (isIdentifier(formal))
+    return names.at(formal);
+  const DimExpr expr = parseDimExpr(formal);
+  const int64_t a = sizeOf(names.at(expr.name));
+  switch (expr.kind) {
+  case DimExpr::Kind::HalfUp:
+    return Dim(a / 2 + a % 2);
+  case DimExpr::Kind::Plus:
+    return Dim(a + expr.number);
+  case DimExpr::Kind::Times:
+    break;
+  }
+  return Dim(a * sizeOf(names.at(expr.other)));
+}
+
+/// The names in a dim of a signature: none, itself, or those it is made of.
+static std::vector<std::string> namesIn(const std::string &dim) {
+  if (dim == ".." || dim == "~" ||
+      std::isdigit(static_cast<unsigned char>(dim[0])))
+    return {};
+  if (isIdentifier(dim))
+    return {dim};
+  const DimExpr expr = parseDimExpr(dim);
+  if (expr.other.empty())
+    return {expr.name};
+  return {expr.name, expr.other};
 }
 
 /// Draws every dim of \p signature that has no size yet: named ones first, so
@@ -104,11 +165,12 @@ void RecipeBuilder::bindDims(const OpInfo &op, const Signature &signature,
     for (const std::string &dim : operand.dims) {
       if (dim == ".." || dim == "~")
         hasLead = true;
-      else if (!std::isdigit(static_cast<unsigned char>(dim[0])) &&
-               !names.contains(dim) &&
-               std::find(open.begin(), open.end(), dim) == open.end())
-        open.push_back(dim);
+      for (const std::string &name : namesIn(dim))
+        if (!names.contains(name) &&
+            std::find(open.begin(), open.end(), name) == open.end())
+          open.push_back(name);
     }
+  open = drawingOrder(op.code, std::move(open));
   double room = static_cast<double>(workLimit(op.code, elements));
   auto spend = [&](const Dim &dim) {
     room = std::max(1.0, room / std::max<double>(1, double(sizeOf(dim))));
@@ -121,6 +183,22 @@ void RecipeBuilder::bindDims(const OpInfo &op, const Signature &signature,
   for (size_t i = 0; i < open.size(); ++i) {
     const double share =
         i + 1 < open.size() ? std::min(room, 4 * std::sqrt(room)) : room;
+    std::map<std::string, int64_t> sizes;
+    for (const auto &[name, dim] : names)
+      sizes[name] = sizeOf(dim);
+    if (const std::optional<int64_t> size = drawNamedDim(
+            choices, op.code, open[i], sizes, static_cast<int64_t>(share))) {
+      names.emplace(open[i], Dim(*size));
+      spend(Dim(*size));
+      continue;
+    }
+    if (isComputedFrom(op, open[i])) {
+      const Dim dim(drawDim(choices, static_cast<int64_t>(share),
+                            isAlone && !refusesEmpty(op.code, open[i])));
+      names.emplace(open[i], dim);
+      spend(dim);
+      continue;
+    }
     const Dim dim = newDim(open[i], static_cast<int64_t>(share),
                            isAlone && !refusesEmpty(op.code, open[i]));
     spend(dim);
@@ -163,18 +241,63 @@ std::vector<Dim> RecipeBuilder::broadcastPart(const std::vector<Dim> &shape) {
   }
 }
 
+static bool isPartialWrite(const Params &params) {
+  return (params.getInt("flags", 0) & 2) != 0;
+}
+
+/// Positions: within a short context, a long one, or beyond every table.
+static int64_t drawPositionLimit(Choices &choices) {
+  static constexpr int64_t limits[] = {41, 2, 131072, (1 << 20) + 1, 1 << 15};
+  return limits[choices.pick({4, 2, 3, 3, 1})];
+}
+
+void RecipeBuilder::moveParamsToDevice(const OpInfo &op, const Names &names,
+                                       Step &step,
+                                       std::vector<TensorType> &types) {
+  for (const ParamInfo &info : op.params) {
+    const std::string name(info.name);
+    if (!info.mayBeOperand || !step.params.has(name))
+      continue;
+    choices.span("device", [&] {
+      // 0 leaves it a number; then one for all, or one for each sequence.
+      const size_t form = choices.pick({2, 1, names.contains("B") ? 2 : 0});
+      if (form == 0)
+        return;
+      TensorType type{DType::I32, {}};
+      if (form == 2)
+        type.shape.push_back(names.at("B"));
+      // A start that only the device knows leaves the length open.
+      if (name == "kv_start" && step.params.has("kv_len"))
+        return;
+      const int64_t slots = names.contains("S") ? sizeOf(names.at("S")) : 1;
+      InputUse use{false, "", std::max<int64_t>(slots, 1), false};
+      // Windows that end inside the cache whatever the start is.
+      if (name == "kv_len")
+        use = {
+            false, "",
+            1 + std::max<int64_t>(0, slots - step.params.getInt("kv_start", 0)),
+            false};
+      const Value value = newInput(name, type, use);
+      step.params.values[name] =
+          OperandParam{static_cast<int64_t>(step.args.size())};
+      step.args.push_back(value.ref);
+      types.push_back(type);
+    });
+  }
+}
+
 Result<void> RecipeBuilder::addStep(const OpInfo &op) {
-  const Signature &signature = signatureOf(op);
+  const bool follows = !results.empty();
+  if (follows && !canFollow(op))
+    return Error(std::string(op.mnemonic) + ": cannot follow " +
+                 results.back().type.describe());
+  const Signature &signature = drawSignature(op);
   Step step;
   step.op = op.code;
   std::vector<TensorType> types;
   Names names;
   std::optional<std::vector<Dim>> lead;
-  const bool follows = !results.empty();
   if (follows) {
-    if (!canFollow(op))
-      return Error(std::string(op.mnemonic) + ": cannot follow " +
-                   results.back().type.describe());
     const std::vector<Dim> &shape = results.back().type.shape;
     const auto &wanted = signature.operands.front().dims;
     size_t end = shape.size();
@@ -208,13 +331,13 @@ Result<void> RecipeBuilder::addStep(const OpInfo &op) {
         const std::vector<Dim> part =
             types.empty() ? *lead : broadcastPart(*lead);
         shape.insert(shape.end(), part.begin(), part.end());
-      } else if (std::isdigit(static_cast<unsigned char>(dim[0])))
-        shape.push_back(Dim(static_cast<int64_t>(std::stoll(dim))));
-      else
-        shape.push_back(names.at(dim));
+      } else
+        shape.push_back(dimOf(dim, names));
     }
-    if (operand.name == "W" &&
-        step.params.getString("weight_layout", "nk") == "kn")
+    const ParamInfo *layout = op.param("weight_layout");
+    if (operand.name == "W" && layout &&
+        step.params.getString("weight_layout",
+                              std::string(layout->defaultValue)) == "kn")
       std::reverse(shape.begin(), shape.end());
     return shape;
   };
@@ -233,20 +356,25 @@ Result<void> RecipeBuilder::addStep(const OpInfo &op) {
         } else {
           TensorType type{drawDType(operand.dtypeClass, firstType),
                           shapeOf(operand)};
-          InputUse use{isReduced(op.code, i), "", 0};
-          if (operand.dtypeClass == "i" && i + 1 < signature.operands.size()) {
+          InputUse use{isReduced(op.code, i), "", 0, true};
+          if (operand.name == "positions") {
+            use.limit = drawPositionLimit(choices);
+            use.mayBeOutside = false;
+          } else if (operand.dtypeClass == "i" &&
+                     i + 1 < signature.operands.size()) {
             use.limitDim = signature.operands[i + 1].dims.front();
             use.limit = sizes[use.limitDim];
           }
           // An older value of the same type may serve as well as a new input.
           const Value *older = nullptr;
-          if (use.limitDim.empty())
+          if (use.limitDim.empty() && use.limit == 0 && !operand.isState)
             for (const Value &value : results)
               if (value.type == type)
                 older = &value;
-          Value value = older && choices.rarely(3)
-                            ? *older
-                            : newInput(operand.name, type, use);
+          Value value =
+              older && choices.rarely(3)
+                  ? *older
+                  : newInput(operand.name, type, use, operand.isState);
           step.args.push_back(value.ref);
           types.push_back(value.type);
         }
@@ -255,13 +383,17 @@ Result<void> RecipeBuilder::addStep(const OpInfo &op) {
       }
     });
   }
+  moveParamsToDevice(op, names, step, types);
   std::optional<DType> outDtype;
   choices.span("out", [&] {
+    if (signature.results.empty())
+      return;
     const std::string &kind = signature.results.front().dtypeClass;
     if (kind == "any") {
       const DType drawn = drawDType("any", std::nullopt);
       outDtype = choices.rarely(2) ? drawn : types.front().dtype;
-    } else if (kind == "f" && choices.rarely(4)) {
+    } else if (kind == "f" && choices.rarely(4) &&
+               !isPartialWrite(step.params)) {
       outDtype = drawDType("f", std::nullopt);
     }
   });
@@ -282,6 +414,10 @@ Result<void> RecipeBuilder::addStep(const OpInfo &op) {
 
 Result<Recipe> RecipeBuilder::finish() {
   // A scratch value becomes an output by a COPY that the compiler should fuse.
+  if (recipe.steps.size() == 1 && recipe.steps[0].results.empty()) {
+    recipe.name = opInfo(recipe.steps[0].op).mnemonic;
+    return checkRecipe(recipe, "generated");
+  }
   if (recipe.steps.size() > 1 && recipe.steps.size() < 4 && choices.rarely(4)) {
     const Value &value = results[choices.draw(results.size() - 1)];
     Step copy;

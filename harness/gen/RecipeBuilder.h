@@ -15,6 +15,9 @@ struct InputUse {
   /// The dim that index values stay below; empty when they are no indices.
   std::string limitDim;
   int64_t limit = 0;
+  /// Whether an index at or above the limit is an error that the kernel
+  /// reports; otherwise no such value is made.
+  bool mayBeOutside = true;
 };
 
 /// Grows a recipe step by step. Every dim is at the same time a symbol (or a
@@ -48,7 +51,16 @@ private:
   Dim newDim(const std::string &name, int64_t limit, bool allowZero);
   int64_t sizeOf(const Dim &dim) const;
   int64_t sizeOf(const std::vector<Dim> &shape) const;
-  Value newInput(const std::string &name, TensorType type, InputUse use);
+  Value newInput(const std::string &name, TensorType type, InputUse use,
+                 bool isState = false);
+  const Signature &drawSignature(const OpInfo &op);
+  static bool fits(const OpInfo &op, const Signature &signature,
+                   const TensorType &first);
+  /// The dim as \p names and \p sizes have it.
+  Dim dimOf(const std::string &formal, const Names &names) const;
+  /// Gives params that may be read on the device a new input, now and then.
+  void moveParamsToDevice(const OpInfo &op, const Names &names, Step &step,
+                          std::vector<TensorType> &types);
   DType drawDType(std::string_view dtypeClass, std::optional<DType> first);
   void bindDims(const OpInfo &op, const Signature &signature, Names &names,
                 std::optional<std::vector<Dim>> &lead);

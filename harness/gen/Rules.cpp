@@ -13,6 +13,10 @@ bool tandem::harness::refusesEmpty(Opcode op, std::string_view dim) {
   case Opcode::GEMV_TILE:
   case Opcode::LM_HEAD:
     return true; // M, K and N (SEMANTICS, "Conventions")
+  case Opcode::KV_APPEND:
+  case Opcode::ATTN_STEP: // an empty cache has no slot for a row
+  case Opcode::DEQUANT:
+    return dim == "S" || dim == "G";
   case Opcode::SAMPLE_ARGMAX:
   case Opcode::EMBED: // an empty table has no valid id
     return dim == "V";
@@ -27,6 +31,11 @@ bool tandem::harness::isReduced(Opcode op, size_t index) {
   case Opcode::GEMV_TILE:
   case Opcode::LM_HEAD:
     return index < 2;
+  case Opcode::ATTENTION_TILE:
+  case Opcode::ATTENTION_COMBINE:
+  case Opcode::ATTN_STEP:
+  case Opcode::GDN_STEP:
+    return true;
   case Opcode::SOFTMAX:
   case Opcode::SAMPLE_ARGMAX:
   case Opcode::RMSNORM:
@@ -54,6 +63,60 @@ static std::optional<double> drawFloat(Choices &choices,
   return which ? std::optional(other[which - 1]) : std::nullopt;
 }
 
+/// Params that only quantised weights have.
+static bool isQuantisedOnly(const std::string &name) {
+  return name == "qdtype" || name == "weight_dtype";
+}
+
+/// Integers that say where in a cache, how long a group, how many dims.
+static std::optional<int64_t>
+drawMeaning(Choices &choices, const OpInfo &op, const std::string &name,
+            const std::map<std::string, int64_t> &sizes, const Params &params) {
+  const auto sizeOf = [&](const char *dim) {
+    const auto found = sizes.find(dim);
+    return found == sizes.end() ? int64_t(0) : found->second;
+  };
+  const auto upTo = [&](int64_t most) {
+    return static_cast<int64_t>(
+        choices.draw(static_cast<uint64_t>(std::max<int64_t>(most, 0)) + 1));
+  };
+  if (name == "K" && op.code == Opcode::DEQUANT)
+    return sizeOf("K");
+  if (name == "group" && sizes.contains("G")) {
+    // As long as the groups are many: then also shorter, so that the last
+    // scales repeat, and longer than K.
+    const int64_t k = sizeOf("K"), g = std::max<int64_t>(sizeOf("G"), 1);
+    const int64_t length = std::max<int64_t>(1, (k + g - 1) / g);
+    switch (choices.pick({6, g == 1 ? 2 : 0, 2, 1})) {
+    case 1:
+      return std::nullopt;
+    case 2:
+      return 1 + upTo(length - 1);
+    case 3:
+      return length + k;
+    default:
+      return length;
+    }
+  }
+  if (name == "rotary_dim" && sizes.contains("half") &&
+      2 * sizeOf("half") != sizeOf("D"))
+    return 2 * sizeOf("half");
+  if (name == "flags")
+    return static_cast<int64_t>(choices.pick({4, 1, 3, 1}));
+  if (name == "pos") {
+    // Mostly room for all rows; the last slot; one too far.
+    const int64_t rows = sizes.contains("n") ? sizeOf("n") : 1;
+    const int64_t last = std::max<int64_t>(0, sizeOf("S") - rows);
+    const size_t which = choices.pick({5, 3, 0});
+    return which == 0 ? upTo(last) : last;
+  }
+  if (name == "kv_start" && choices.rarely(2))
+    return upTo(sizeOf("S"));
+  if (name == "kv_len" && choices.rarely(2))
+    return upTo(sizeOf("S") - params.getInt("kv_start", 0));
+  return std::nullopt;
+}
+
 Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
                                    const std::map<std::string, int64_t> &sizes,
                                    size_t rank, bool isAlone) {
@@ -76,6 +139,11 @@ Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
           words.emplace_back();
         else
           words.back() += c;
+      if (isQuantisedOnly(name) && !sizes.contains("G"))
+        break;
+      // Quantised weights have one layout, and their dtype says which they are.
+      if (sizes.contains("G") && (name == "weight_layout" || name == "qdtype"))
+        break;
       const size_t which = choices.draw(words.size() + 1);
       if (which > 0)
         params.values[name] = words[which - 1];
@@ -100,6 +168,9 @@ Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
         if (choices.rarely(5))
           params.values[name] = static_cast<int64_t>(
               choices.draw(static_cast<uint64_t>(sizes.at("N")) + 2));
+      } else if (std::optional<int64_t> value =
+                     drawMeaning(choices, op, name, sizes, params)) {
+        params.values[name] = *value;
       }
       break;
     }

@@ -53,6 +53,7 @@ Command replayCommand(CLI::App &parent);
 Command shrinkCommand(CLI::App &parent);
 Command blameCommand(CLI::App &parent);
 Command emulateCommand(CLI::App &parent);
+Command planCommand(CLI::App &parent);
 Command cacheCommand(CLI::App &parent);
 
 /// `--device`, the same for every command that has one.

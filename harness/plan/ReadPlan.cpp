@@ -1,0 +1,386 @@
+//===- ReadPlan.cpp - Plans from JSON -------------------------------------===//
+#include "harness/plan/Plan.h"
+
+#include "refops/core/Spelling.h"
+#include "refops/core/TypeRules.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+using namespace tandem;
+using namespace tandem::harness;
+using nlohmann::json;
+
+TensorDesc PlanBuffer::desc() const {
+  return contiguous(type.dtype, bindShape(type.shape, {}));
+}
+
+std::vector<size_t> PlanTask::changed() const {
+  std::vector<size_t> all = writes;
+  for (size_t i = 0; i < reads.size(); ++i)
+    if (recipe.inputs[i].isState)
+      all.push_back(reads[i]);
+  return all;
+}
+
+namespace {
+class PlanReader {
+public:
+  explicit PlanReader(std::string_view file) : messages(file) {}
+
+  Result<Plan> read(const json &document) {
+    static constexpr std::array<std::string_view, 4> members = {
+        "name", "buffers", "counters", "tasks"};
+    JsonObject top(document, "", members, messages);
+    if (!top.isValid())
+      return messages.error();
+    plan.name = "plan";
+    if (top.has("name"))
+      plan.name = top.getString("name").value_or("plan");
+    const json *buffers = listIn(top, "buffers", maxPlanBuffers);
+    const json *tasks = listIn(top, "tasks", maxPlanTasks);
+    if (const std::optional<int64_t> count = top.getInt("counters")) {
+      plan.numCounters = *count;
+      if (*count < 0 || *count > maxPlanCounters)
+        messages.add("counters", "expected 0 to " +
+                                     std::to_string(maxPlanCounters) +
+                                     ", got " + std::to_string(*count));
+    }
+    for (size_t i = 0; buffers && i < buffers->size(); ++i)
+      readBuffer((*buffers)[i], indexed("buffers", i));
+    for (size_t i = 0; tasks && i < tasks->size(); ++i)
+      readTask((*tasks)[i], indexed("tasks", i));
+    if (messages.empty())
+      checkOrder(plan, messages);
+    if (!messages.empty())
+      return messages.error();
+    return std::move(plan);
+  }
+
+private:
+  const json *listIn(JsonObject &top, const char *name, size_t limit) {
+    const json *list = top.getArray(name);
+    if (!list || (!list->empty() && list->size() <= limit))
+      return list;
+    messages.add(name, "expected 1 to " + std::to_string(limit) +
+                           " of them, got " + std::to_string(list->size()));
+    return nullptr;
+  }
+
+  void readBuffer(const json &j, const std::string &place) {
+    static constexpr std::array<std::string_view, 4> members = {
+        "name", "dtype", "shape", "role"};
+    JsonObject object(j, place, members, messages);
+    const size_t before = messages.size();
+    PlanBuffer buffer;
+    const std::optional<std::string> name = object.getString("name");
+    if (name && !isIdentifier(*name))
+      messages.add(object.placeOf("name"),
+                   "expected a letter or '_', then letters, digits and '_', "
+                   "got " +
+                       quote(*name));
+    else if (name && byName.contains(*name))
+      messages.add(object.placeOf("name"),
+                   "the name " + quote(*name) + " is given twice");
+    buffer.name = name.value_or("");
+    readType(object, buffer);
+    readRole(object, buffer);
+    if (name)
+      byName.emplace(*name, plan.buffers.size());
+    isBad.push_back(messages.size() != before);
+    plan.buffers.push_back(std::move(buffer));
+  }
+
+  void readType(JsonObject &object, PlanBuffer &buffer) {
+    if (const std::optional<std::string> dtype = object.getString("dtype")) {
+      const std::optional<DType> known = dtypeNamed(*dtype);
+      if (known && *known != DType::I4)
+        buffer.type.dtype = *known;
+      else
+        messages.add(object.placeOf("dtype"),
+                     "no dtype is named " + quote(*dtype));
+    }
+    const json *shape = object.getArray("shape");
+    for (size_t d = 0; shape && d < shape->size(); ++d) {
+      const std::optional<int64_t> size = integerIn((*shape)[d]);
+      if (!size)
+        messages.add(indexed(object.placeOf("shape"), d),
+                     "a dim of a plan is a 64-bit integer, got " +
+                         describeJson((*shape)[d]));
+      buffer.type.shape.emplace_back(size.value_or(0));
+    }
+    if (const std::string problem = problemOfShape(buffer.type);
+        !problem.empty())
+      messages.add(object.placeOf("shape"), problem);
+  }
+
+  void readRole(JsonObject &object, PlanBuffer &buffer) {
+    static constexpr std::array<std::string_view, 5> roles = {
+        "input", "weight", "scratch", "state", "output"};
+    const std::optional<std::string> role = object.getString("role");
+    if (!role)
+      return;
+    const auto found = std::find(roles.begin(), roles.end(), *role);
+    if (found == roles.end())
+      messages.add(object.placeOf("role"), "no role is named " + quote(*role) +
+                                               didYouMean(*role, roles));
+    else
+      buffer.role = static_cast<BufferRole>(found - roles.begin());
+  }
+
+  void readTask(const json &j, const std::string &place) {
+    static constexpr std::array<std::string_view, 7> members = {
+        "op", "inputs", "outputs", "params", "wait", "signal", "queue"};
+    JsonObject object(j, place, members, messages);
+    const size_t before = messages.size();
+    isUntyped = false;
+    PlanTask task;
+    task.recipe.name = "task";
+    const OpInfo *op = opOf(object);
+    std::vector<size_t> inputs = buffersIn(object, "inputs");
+    std::vector<size_t> outputs = buffersIn(object, "outputs");
+    readWaits(object, task);
+    task.signal = counterIn(object, "signal").value_or(-1);
+    if (object.has("queue"))
+      task.queue = object.getInt("queue").value_or(0);
+    Params params = paramsIn(object, op, inputs);
+    if (op && messages.size() == before && !isUntyped) {
+      task.op = op->code;
+      typeTask(task, *op, std::move(params), inputs, outputs, place);
+    }
+    plan.tasks.push_back(std::move(task));
+  }
+
+  const OpInfo *opOf(JsonObject &object) {
+    const std::optional<std::string> name = object.getString("op");
+    if (!name)
+      return nullptr;
+    const OpInfo *op = findOpInfo(*name);
+    const std::string place = object.placeOf("op");
+    if (!op) {
+      const std::string_view near = nearestOpName(*name);
+      messages.add(place, "no op is named " + quote(*name) +
+                              (near.empty() ? std::string()
+                                            : "; did you mean '" +
+                                                  std::string(near) + "'?"));
+    } else if (op->code == Opcode::FUSED || !op->defined) {
+      messages.add(place, std::string(op->mnemonic) +
+                              ": a plan cannot hold it in this version");
+      return nullptr;
+    }
+    return op;
+  }
+
+  std::optional<size_t> bufferNamed(const std::string &name,
+                                    const std::string &place) {
+    const auto found = byName.find(name);
+    if (found != byName.end())
+      return isBad[found->second] ? std::nullopt
+                                  : std::optional<size_t>(found->second);
+    std::vector<std::string_view> names;
+    for (const PlanBuffer &buffer : plan.buffers)
+      names.push_back(buffer.name);
+    messages.add(place,
+                 "no buffer is named " + quote(name) + didYouMean(name, names));
+    return std::nullopt;
+  }
+
+  std::vector<size_t> buffersIn(JsonObject &object, const char *member) {
+    std::vector<size_t> found;
+    const json *names = object.getArray(member);
+    for (size_t i = 0; names && i < names->size(); ++i) {
+      const std::string place = indexed(object.placeOf(member), i);
+      if (!(*names)[i].is_string()) {
+        messages.add(place, "expected the name of a buffer, got " +
+                                describeJson((*names)[i]));
+        continue;
+      }
+      if (const std::optional<size_t> buffer =
+              bufferNamed((*names)[i].get_ref<const std::string &>(), place))
+        found.push_back(*buffer);
+      else
+        isUntyped = true;
+    }
+    return found;
+  }
+
+  std::optional<int64_t> counterIn(JsonObject &object, const char *member) {
+    if (!object.has(member))
+      return std::nullopt;
+    const std::optional<int64_t> counter = object.getInt(member);
+    if (counter && (*counter < 0 || *counter >= plan.numCounters))
+      messages.add(object.placeOf(member),
+                   "no counter " + std::to_string(*counter) +
+                       ": the plan has " + std::to_string(plan.numCounters));
+    return counter;
+  }
+
+  void readWaits(JsonObject &object, PlanTask &task) {
+    if (!object.has("wait"))
+      return;
+    static constexpr std::array<std::string_view, 2> members = {"counter",
+                                                                "value"};
+    const json *waits = object.getArray("wait");
+    for (size_t i = 0; waits && i < waits->size(); ++i) {
+      const std::string place = indexed(object.placeOf("wait"), i);
+      JsonObject one((*waits)[i], place, members, messages);
+      if (!one.isValid())
+        continue;
+      if (!one.has("counter"))
+        messages.add(place, "'counter' is missing");
+      const std::optional<int64_t> counter = counterIn(one, "counter");
+      const std::optional<int64_t> value = one.getInt("value");
+      if (value && *value < 0)
+        messages.add(one.placeOf("value"),
+                     "expected 0 or more, got " + std::to_string(*value));
+      if (counter && value)
+        task.waits.push_back({*counter, *value});
+    }
+  }
+
+  /// Params as in a recipe, except that a buffer is named: `{"buffer": NAME}`.
+  /// Such buffers are operands behind the others.
+  Params paramsIn(JsonObject &object, const OpInfo *op,
+                  std::vector<size_t> &inputs) {
+    Params params;
+    const json *given = object.find("params");
+    if (!given)
+      return params;
+    const std::string place = object.placeOf("params");
+    if (!given->is_object()) {
+      messages.add(place, "expected an object, got " + describeJson(*given));
+      return params;
+    }
+    for (const auto &[name, value] : given->items()) {
+      const std::string where = memberOf(place, name);
+      const std::optional<int64_t> integer = integerIn(value);
+      const ParamInfo *info = op ? op->param(name) : nullptr;
+      const bool isFloat = info && info->type == ParamType::Float;
+      if (value.is_object() && value.size() == 1 && value.contains("buffer") &&
+          value["buffer"].is_string()) {
+        if (const std::optional<size_t> buffer = bufferNamed(
+                value["buffer"].get_ref<const std::string &>(), where)) {
+          const OperandParam held{static_cast<int64_t>(inputs.size())};
+          params.values.insert_or_assign(name, held);
+          inputs.push_back(*buffer);
+        }
+      } else if (value.is_boolean()) {
+        params.values.insert_or_assign(name, value.get<bool>());
+      } else if (value.is_string()) {
+        params.values.insert_or_assign(name, value.get<std::string>());
+      } else if (integer && !isFloat) {
+        params.values.insert_or_assign(name, *integer);
+      } else if (value.is_number()) {
+        params.values.insert_or_assign(name, value.get<double>());
+      } else {
+        messages.add(where, "expected true, false, a number, a string or "
+                            "{\"buffer\": NAME}, got " +
+                                describeJson(value));
+      }
+    }
+    return params;
+  }
+
+  void typeTask(PlanTask &task, const OpInfo &op, Params params,
+                const std::vector<size_t> &inputs,
+                const std::vector<size_t> &outputs, const std::string &place) {
+    std::vector<TensorType> types;
+    for (size_t buffer : inputs)
+      types.push_back(plan.buffers[buffer].type);
+    std::optional<std::vector<Dim>> shape;
+    std::optional<DType> dtype;
+    if (!outputs.empty()) {
+      shape = plan.buffers[outputs[0]].type.shape;
+      dtype = plan.buffers[outputs[0]].type.dtype;
+    }
+    const Result<std::vector<TensorType>> results =
+        inferResults(op, types, params, shape, dtype);
+    if (!results) {
+      for (const std::string &message : results.error().messages)
+        messages.add(place, message);
+      return;
+    }
+    if (results->size() != outputs.size())
+      return messages.add(memberOf(place, "outputs"),
+                          std::string(op.mnemonic) + " gives " +
+                              std::to_string(results->size()) +
+                              " results, got " +
+                              std::to_string(outputs.size()) + " buffers");
+    const Signature &signature = signatureFor(op, types, params);
+    Step step;
+    step.op = op.code;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool isState =
+          i < signature.operands.size() && signature.operands[i].isState;
+      step.args.push_back(
+          {ValueRef::Kind::Input, addInput(task, inputs[i], isState)});
+      if (isState && plan.buffers[inputs[i]].role != BufferRole::State)
+        messages.add(indexed(memberOf(place, "inputs"), i),
+                     std::string(op.mnemonic) + " updates '" +
+                         signature.operands[i].name +
+                         "' in place: expected a buffer with the role 'state'"
+                         ", got " +
+                         quote(plan.buffers[inputs[i]].name));
+    }
+    for (size_t o = 0; o < outputs.size(); ++o)
+      addOutput(task, step, outputs[o], (*results)[o],
+                indexed(memberOf(place, "outputs"), o));
+    step.params = std::move(params);
+    step.results = *results;
+    if (op.code != Opcode::NOP)
+      task.recipe.steps.push_back(std::move(step));
+  }
+
+  /// The number of the recipe's input that \p buffer is: each is there once.
+  int addInput(PlanTask &task, size_t buffer, bool isState) {
+    const auto found = std::find(task.reads.begin(), task.reads.end(), buffer);
+    const auto number = static_cast<size_t>(found - task.reads.begin());
+    if (found == task.reads.end()) {
+      task.reads.push_back(buffer);
+      task.recipe.inputs.push_back(
+          {plan.buffers[buffer].name, plan.buffers[buffer].type, false});
+    }
+    task.recipe.inputs[number].isState |= isState;
+    return static_cast<int>(number);
+  }
+
+  void addOutput(PlanTask &task, Step &step, size_t buffer,
+                 const TensorType &type, const std::string &place) {
+    const PlanBuffer &to = plan.buffers[buffer];
+    if (to.role == BufferRole::Input || to.role == BufferRole::Weight)
+      messages.add(place, quote(to.name) + " is an input of the plan; expected "
+                                           "a scratch, a state or an output");
+    if (std::find(task.reads.begin(), task.reads.end(), buffer) !=
+        task.reads.end())
+      messages.add(place, quote(to.name) + " is also an input of the task");
+    if (!(to.type == type))
+      messages.add(place, quote(to.name) + " is " + to.type.describe() +
+                              ", but the task gives " + type.describe());
+    step.outs.push_back(
+        {ValueRef::Kind::Final, static_cast<int>(task.writes.size())});
+    task.writes.push_back(buffer);
+    task.recipe.outputs.push_back({to.name, to.type});
+  }
+
+  Messages messages;
+  Plan plan;
+  std::map<std::string, size_t, std::less<>> byName;
+  /// Buffers that were reported: what uses them is not typed.
+  std::vector<bool> isBad;
+  /// Whether the task at hand names such a buffer.
+  bool isUntyped = false;
+};
+} // namespace
+
+Result<Plan> tandem::harness::readPlan(std::string_view text,
+                                       std::string_view file) {
+  if (text.size() > maxRecipeBytes)
+    return Error(std::string(file) + ": expected at most " +
+                 std::to_string(maxRecipeBytes) + " bytes, got " +
+                 std::to_string(text.size()));
+  const Result<json> document = parseJson(text, file);
+  if (!document)
+    return document.error();
+  return PlanReader(file).read(*document);
+}
