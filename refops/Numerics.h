@@ -36,6 +36,9 @@ inline constexpr ApproxError approxErrors[] = {
     {"lg2.approx", 0x1.47p-23, 0x1p-22, 0,
      "measured relative 2^-22.65 above 2; PTX ISA, absolute 2^-22 below"},
     {"tanh.approx", 0x1p-11, 0, 0, "PTX ISA, 2^-11"},
+    // 2 ulp of the result, at any angle (SEMANTICS, ROPE).
+    {"sin", 2 * 0x1p-23, 0x1p-149, 0, "SEMANTICS, 2 ulp"},
+    {"cos", 2 * 0x1p-23, 0x1p-149, 0, "SEMANTICS, 2 ulp"},
     // Expansions in tile code (codegen/ops/Math.h), each with its derivation
     // there. exp: ex2.approx(x * log2(e)) with one rounded product and a
     // rounded constant, so an exponent error of 2 u32 |x|.
@@ -65,6 +68,10 @@ inline constexpr int dotResultBits = 23;
 
 /// The longest reduction chain that is licensed: n / 32 + 32.
 inline constexpr const char *licensedDepth = "ceildiv(n, 32) + 32";
+
+/// The most rescalings of attention's partial sums that are licensed: tiles of
+/// 16 keys in one chain, and a tree or chain of splits.
+inline constexpr const char *licensedRescales = "ceildiv(n, 16) + 32";
 
 } // namespace tandem::refops
 

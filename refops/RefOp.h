@@ -92,8 +92,10 @@ struct RefOp {
   std::string_view name;
   Result<void> (*evaluate)(OpCall<double> &call) = nullptr;
   Result<void> (*evaluateBounded)(OpCall<Bounded> &call) = nullptr;
-  /// Whether the bound needs the contract's depth or dot product.
+  /// Whether the bound needs the contract's depth in any case.
   bool reduces = false;
+  /// Whether it needs to know how dot products are computed, and with `fma` the
+  /// depth.
   bool multiplies = false;
   std::vector<KnownAnswer> knownAnswers;
 };

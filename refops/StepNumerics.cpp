@@ -18,6 +18,21 @@ static Error badContract(std::string_view place, const std::string &what) {
   return Error(std::string(place) + ": " + what);
 }
 
+static Result<std::optional<IntExpr>> functionOfN(const std::string &text,
+                                                  const std::string &what,
+                                                  std::string_view place) {
+  if (text.empty())
+    return std::optional<IntExpr>();
+  Result<IntExpr> expr = IntExpr::parse(text);
+  if (!expr)
+    return badContract(place, what + ": " + expr.error().text());
+  for (const std::string &symbol : expr->symbols())
+    if (symbol != "n")
+      return badContract(place, what + ": '" + text + "' reads '" + symbol +
+                                    "', expected only 'n'");
+  return std::optional<IntExpr>(expr.take());
+}
+
 Result<StepNumerics> StepNumerics::from(const StepContract &contract,
                                         std::string_view place) {
   StepNumerics numerics;
@@ -36,22 +51,25 @@ Result<StepNumerics> StepNumerics::from(const StepContract &contract,
       numerics.erfc = entry;
     else if (name == "tanh" || name == "tanh.approx")
       numerics.tanh = entry;
+    else if (name == "sin")
+      numerics.sin = entry;
+    else if (name == "cos")
+      numerics.cos = entry;
     else if (name == "rsqrt.approx")
       numerics.rsqrt = entry;
     else if (name == "rcp.approx")
       numerics.rcp = entry;
   }
-  if (!contract.depth.empty()) {
-    Result<IntExpr> depth = IntExpr::parse(contract.depth);
-    if (!depth)
-      return badContract(place, "depth: " + depth.error().text());
-    for (const std::string &symbol : depth->symbols())
-      if (symbol != "n")
-        return badContract(place, "depth: '" + contract.depth + "' reads '" +
-                                      symbol + "', expected only 'n'");
-    numerics.depthText = contract.depth;
-    numerics.depthExpr = depth.take();
-  }
+  Result<std::optional<IntExpr>> depth =
+      functionOfN(contract.depth, "depth", place);
+  if (!depth)
+    return depth.error();
+  numerics.depthExpr = depth.take();
+  Result<std::optional<IntExpr>> rescales =
+      functionOfN(contract.rescales, "rescales", place);
+  if (!rescales)
+    return rescales.error();
+  numerics.rescalesExpr = rescales.take();
   if (contract.dot == "fma") {
     numerics.dot = Dot::Fma;
   } else if (contract.dot.starts_with("mma.") ||
@@ -69,21 +87,35 @@ Result<StepNumerics> StepNumerics::from(const StepContract &contract,
   return numerics;
 }
 
+/// The value of \p expr at \p n, or nothing where it has none.
+static std::optional<int64_t> valueAt(const IntExpr &expr, int64_t n) {
+  Result<int64_t> value =
+      expr.evaluate(std::vector<int64_t>(expr.symbols().size(), n));
+  return value ? std::optional<int64_t>(*value) : std::nullopt;
+}
+
 double StepNumerics::clampedDepth(int64_t n, int64_t least,
                                   int64_t most) const {
   if (n <= 0)
     return 0;
-  if (depthText.empty())
-    return static_cast<double>(most);
-  Result<int64_t> depth =
-      depthExpr.evaluate(std::vector<int64_t>(depthExpr.symbols().size(), n));
+  const std::optional<int64_t> depth =
+      depthExpr ? valueAt(*depthExpr, n) : std::nullopt;
   return static_cast<double>(depth ? std::clamp(*depth, least, most) : most);
+}
+
+double StepNumerics::rescales(int64_t n) const {
+  if (n <= 0 || !rescalesExpr)
+    return 0;
+  // One rescaling a key is the most that makes sense, and one more a merge.
+  const std::optional<int64_t> count = valueAt(*rescalesExpr, n);
+  return static_cast<double>(std::max<int64_t>(0, count.value_or(n)));
 }
 
 StepNumerics tandem::refops::licensedNumerics() {
   StepContract contract;
   contract.depth = licensedDepth;
   contract.dot = "fma";
+  contract.rescales = licensedRescales;
   for (const ApproxError &entry : approxErrors)
     contract.approx.emplace_back(entry.name);
   Result<StepNumerics> numerics =

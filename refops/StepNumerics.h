@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace tandem::refops {
 
@@ -29,6 +30,8 @@ struct StepNumerics {
 
   /// Null where the contract lists none.
   const ApproxError *exp = nullptr;
+  const ApproxError *sin = nullptr;
+  const ApproxError *cos = nullptr;
   const ApproxError *sigmoid = nullptr;
   const ApproxError *erfc = nullptr;
   const ApproxError *tanh = nullptr;
@@ -39,24 +42,27 @@ struct StepNumerics {
   static StepNumerics exact();
 
   /// Fails, at \p place, on an approximation that refops/Numerics.h does not
-  /// have, on a depth that is no function of `n`, on a `dot` that is neither
-  /// `fma` nor `mma...` or `wgmma...`, and on a tensor-core dot without a
-  /// chunk.
+  /// have, on a depth or a count of rescalings that is no function of `n`, on a
+  /// `dot` that is neither `fma` nor `mma...` or `wgmma...`, and on a
+  /// tensor-core dot without a chunk.
   static Result<StepNumerics> from(const StepContract &contract,
                                    std::string_view place);
 
   /// Whether the contract states a reduction depth.
-  bool hasDepth() const { return isExact || !depthText.empty(); }
+  bool hasDepth() const { return isExact || depthExpr; }
   /// Longest chain of rounded additions over \p n numbers: at most n - 1.
   double depth(int64_t n) const { return clampedDepth(n, 0, n - 1); }
   /// The same for \p n fused multiply-adds, where the first one rounds too.
   double dotDepth(int64_t n) const { return clampedDepth(n, 1, n); }
+  /// How often attention over \p n keys rescales a partial sum.
+  double rescales(int64_t n) const;
 
 private:
   double clampedDepth(int64_t n, int64_t least, int64_t most) const;
 
-  std::string depthText;
-  IntExpr depthExpr;
+  /// A function of `n`, if the contract states it.
+  std::optional<IntExpr> depthExpr;
+  std::optional<IntExpr> rescalesExpr;
 };
 
 /// The widest contract that is licensed: every approximation of

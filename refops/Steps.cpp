@@ -29,8 +29,7 @@ static Result<StepNumerics> numericsOf(const Contract *contract, int step,
     return numerics;
   if (op.multiplies && numerics->dot == StepNumerics::Dot::None)
     return Error(place + ": " + std::string(op.name) + " needs a 'dot'");
-  const bool needsDepth =
-      op.multiplies ? numerics->dot == StepNumerics::Dot::Fma : op.reduces;
+  const bool needsDepth = op.reduces || numerics->dot == StepNumerics::Dot::Fma;
   if (needsDepth && !numerics->hasDepth())
     return Error(place + ": " + std::string(op.name) + " needs a 'depth'");
   return numerics;

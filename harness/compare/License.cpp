@@ -13,28 +13,41 @@ struct License {
   Opcode op;
   /// Whether the op reduces over an axis, so that `depth` means something.
   bool reduces;
-  /// Whether the op has a dot product.
-  bool dots;
+  /// Which dot products the op may have.
+  enum class Dot : uint8_t { None, Fma, Any } dot;
   std::vector<std::string_view> approx;
 };
 } // namespace
 
 /// An op that is not here may promise nothing: it is exact.
 static const License *findLicense(Opcode op) {
+  using enum License::Dot;
   static const std::vector<License> licenses = {
       {Opcode::GELU,
        false,
-       false,
+       None,
        {"erfc", "exp", "ex2.approx", "sigmoid", "tanh", "rcp.approx"}},
       {Opcode::SILU_MUL,
        false,
-       false,
+       None,
        {"sigmoid", "exp", "ex2.approx", "rcp.approx"}},
-      {Opcode::SOFTMAX, true, false, {"exp", "ex2.approx", "rcp.approx"}},
-      {Opcode::RMSNORM, true, false, {"rsqrt.approx"}},
-      {Opcode::LAYERNORM, true, false, {"rsqrt.approx"}},
-      {Opcode::GEMM_TILE, true, true, {}},
-      {Opcode::GEMV_TILE, true, true, {}},
+      {Opcode::SOFTMAX, true, None, {"exp", "ex2.approx", "rcp.approx"}},
+      {Opcode::RMSNORM, true, None, {"rsqrt.approx"}},
+      {Opcode::LAYERNORM, true, None, {"rsqrt.approx"}},
+      {Opcode::GEMM_TILE, true, Any, {}},
+      {Opcode::GEMV_TILE, true, Any, {}},
+      {Opcode::LM_HEAD, true, Any, {}},
+      {Opcode::ROPE, false, None, {"sin", "cos"}},
+      {Opcode::ATTENTION_TILE, true, Any, {"exp", "ex2.approx", "rcp.approx"}},
+      {Opcode::ATTN_STEP, true, Any, {"exp", "ex2.approx", "rcp.approx"}},
+      {Opcode::ATTENTION_COMBINE,
+       true,
+       None,
+       {"exp", "ex2.approx", "rcp.approx"}},
+      {Opcode::GDN_STEP,
+       true,
+       Fma,
+       {"exp", "ex2.approx", "rcp.approx", "rsqrt.approx"}},
   };
   for (const License &license : licenses)
     if (license.op == op)
@@ -50,45 +63,68 @@ bool tandem::harness::isLicensedApprox(Opcode op, std::string_view name) {
          refops::findApproxError(name);
 }
 
-/// The promised depth must not exceed the licensed one at sizes that tell
-/// trees apart: below a warp, around it, real rows, and the longest.
-static void checkDepth(const std::string &place, const std::string &depth,
-                       std::vector<std::string> &complaints) {
-  Result<IntExpr> expr = IntExpr::parse(depth);
+/// The promised function of n must not exceed the licensed one at sizes that
+/// tell trees apart: below a warp, around it, real rows, and the longest.
+static void checkFunction(const std::string &place, const std::string &promised,
+                          const char *licensedText,
+                          std::vector<std::string> &complaints) {
+  Result<IntExpr> expr = IntExpr::parse(promised);
+  const Result<IntExpr> licensed = IntExpr::parse(licensedText);
   if (!expr) {
     complaints.push_back(place + ": " + expr.error().text());
     return;
   }
   for (int64_t n : {1, 2, 31, 32, 33, 100, 1000, 1024, 4096, 4097, 32768,
                     128256, 151936, 200000}) {
-    Result<int64_t> value = expr->evaluate(
+    const auto valueOf =
         [n, &place](const std::string &symbol) -> Result<int64_t> {
-          if (symbol == "n")
-            return n;
-          return Error(place + ": unknown symbol '" + symbol + "', expected n");
-        });
+      if (symbol == "n")
+        return n;
+      return Error(place + ": unknown symbol '" + symbol + "', expected n");
+    };
+    const Result<int64_t> value = expr->evaluate(valueOf);
     if (!value) {
       complaints.push_back(value.error().text());
       return;
     }
-    const int64_t licensed = (n + 31) / 32 + 32;
-    if (*value < 0 || *value > licensed) {
-      complaints.push_back(place + ": '" + depth + "' is " +
+    const int64_t most = *licensed->evaluate(valueOf);
+    if (*value < 0 || *value > most) {
+      complaints.push_back(place + ": '" + promised + "' is " +
                            std::to_string(*value) +
                            " at n = " + std::to_string(n) +
-                           ", licensed are 0 to " + std::to_string(licensed));
+                           ", licensed are 0 to " + std::to_string(most));
       return;
     }
   }
 }
 
+/// Only attention has partial sums to rescale.
+static void checkRescales(const std::string &place, const OpInfo &op,
+                          const std::string &rescales,
+                          std::vector<std::string> &complaints) {
+  if (rescales.empty())
+    return;
+  if (op.code == Opcode::ATTENTION_TILE || op.code == Opcode::ATTN_STEP)
+    checkFunction(place, rescales, refops::licensedRescales, complaints);
+  else
+    complaints.push_back(place + ": '" + rescales + "', but " +
+                         std::string(op.mnemonic) + " rescales nothing");
+}
+
 static void checkDot(const std::string &place, const StepContract &step,
+                     License::Dot allowed,
                      std::vector<std::string> &complaints) {
   static constexpr std::string_view tensorCore[] = {"mma.m16n8k16.f16",
                                                     "mma.m16n8k16.bf16"};
   if (step.dot == "fma") {
     if (step.depth.empty())
       complaints.push_back(place + ".depth: missing, 'fma' adds in some order");
+    return;
+  }
+  if (allowed == License::Dot::Fma) {
+    complaints.push_back(
+        place + ".dot: '" + step.dot + "' is not licensed for " +
+        std::string(opInfo(step.op).mnemonic) + ", expected fma");
     return;
   }
   if (std::find(std::begin(tensorCore), std::end(tensorCore), step.dot) ==
@@ -132,13 +168,15 @@ Result<void> tandem::harness::checkLicense(const Contract &contract,
     const License *license = findLicense(op.code);
     if (!step.depth.empty()) {
       if (license && license->reduces)
-        checkDepth(place + ".depth", step.depth, complaints);
+        checkFunction(place + ".depth", step.depth, refops::licensedDepth,
+                      complaints);
       else
         complaints.push_back(place + ".depth: '" + step.depth + "', but " +
                              std::string(op.mnemonic) + " adds nothing up");
     }
-    if (license && license->dots)
-      checkDot(place, step, complaints);
+    checkRescales(place + ".rescales", op, step.rescales, complaints);
+    if (license && license->dot != License::Dot::None)
+      checkDot(place, step, license->dot, complaints);
     else if (!step.dot.empty())
       complaints.push_back(place + ".dot: '" + step.dot + "', but " +
                            std::string(op.mnemonic) + " has no dot product");

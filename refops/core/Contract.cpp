@@ -22,6 +22,8 @@ void tandem::to_json(json &j, const Contract &contract) {
       one["dot"] = step.dot;
     if (step.dotChunk)
       one["dot_chunk"] = step.dotChunk;
+    if (!step.rescales.empty())
+      one["rescales"] = step.rescales;
     if (!step.approx.empty())
       one["approx"] = step.approx;
     steps.push_back(std::move(one));
@@ -57,10 +59,27 @@ stringsAt(JsonObject &object, std::string_view name, Messages &messages) {
   return strings;
 }
 
+/// A function of `n`, or empty where the member is absent.
+static std::string functionOfN(JsonObject &object, std::string_view name,
+                               Messages &messages) {
+  if (!object.has(name))
+    return "";
+  const std::string text = object.getString(name).value_or("");
+  Result<IntExpr> expr = IntExpr::parse(text);
+  if (!expr)
+    messages.add(object.placeOf(name), expr.error().text());
+  else
+    for (const std::string &symbol : expr->symbols())
+      if (symbol != "n")
+        messages.add(object.placeOf(name),
+                     "depends on " + quote(symbol) + ", expected only 'n'");
+  return text;
+}
+
 static StepContract readStep(const json &j, const std::string &place,
                              Messages &messages) {
-  static constexpr std::array<std::string_view, 7> members = {
-      "step", "op", "depth", "order", "dot", "dot_chunk", "approx"};
+  static constexpr std::array<std::string_view, 8> members = {
+      "step", "op", "depth", "order", "dot", "dot_chunk", "rescales", "approx"};
   StepContract step;
   JsonObject object(j, place, members, messages);
   if (!object.isValid())
@@ -72,23 +91,14 @@ static StepContract readStep(const json &j, const std::string &place,
     else
       messages.add(object.placeOf("op"), "no op is named " + quote(*name));
   }
-  if (object.has("depth")) {
-    step.depth = object.getString("depth").value_or("");
-    Result<IntExpr> depth = IntExpr::parse(step.depth);
-    if (!depth)
-      messages.add(object.placeOf("depth"), depth.error().text());
-    else
-      for (const std::string &symbol : depth->symbols())
-        if (symbol != "n")
-          messages.add(object.placeOf("depth"),
-                       "depends on " + quote(symbol) + ", expected only 'n'");
-  }
+  step.depth = functionOfN(object, "depth", messages);
   if (object.has("order"))
     step.order = object.getString("order").value_or("");
   if (object.has("dot"))
     step.dot = object.getString("dot").value_or("");
   if (object.has("dot_chunk"))
     step.dotChunk = smallInt(object, "dot_chunk", messages);
+  step.rescales = functionOfN(object, "rescales", messages);
   if (object.has("approx"))
     step.approx = stringsAt(object, "approx", messages);
   return step;

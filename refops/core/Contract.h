@@ -35,9 +35,17 @@ struct StepContract {
 
   /// Dot products: `fma` (CUDA cores; depth and order say how), or the tensor
   /// core shape and type `mma.m16n8k16.bf16`; empty if the step has none.
+  /// Attention has two, q . k over the head and p . v over the keys; both are
+  /// computed this way, and with `fma` the depth holds for either.
   std::string dot;
   /// k elements that one tensor-core instruction accumulates (16 for f16/bf16).
   int dotChunk = 0;
+
+  /// Attention with a running maximum: how often a partial sum is multiplied by
+  /// exp(m_old - m_new) until it is part of the result, as a function of the
+  /// number of keys `n`; merging the sums of warps or splits counts, too. Empty
+  /// where the maximum is known before the first weight.
+  std::string rescales;
 
   /// Approximate instructions and expansions used, sorted, from the list in
   /// refops/Numerics.h: `ex2.approx`, `rcp.approx`, `rsqrt.approx`, `exp`,

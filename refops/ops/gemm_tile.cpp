@@ -15,7 +15,6 @@ RefOp tandem::refops::ref_gemm_tile() {
       .name = "gemm_tile",
       .evaluate = matmul,
       .evaluateBounded = matmul,
-      .reduces = true,
       .multiplies = true,
       .knownAnswers = {
           // Square, so that nk and kn both have the right shape: they differ.

@@ -15,7 +15,6 @@ RefOp tandem::refops::ref_gemv_tile() {
       .name = "gemv_tile",
       .evaluate = matmul,
       .evaluateBounded = matmul,
-      .reduces = true,
       .multiplies = true,
       .knownAnswers = {
           {.name = "weights_kn",

@@ -216,7 +216,8 @@ TEST_SUITE("launch record") {
 
 TEST_SUITE("contract") {
   TEST_CASE("writing and reading gives an equal contract") {
-    const Contract contract = sample().contract;
+    Contract contract = sample().contract;
+    contract.steps[0].rescales = "ceildiv(n, 64) + 4";
     const Result<Contract> read = contractFromJson(json(contract), "c");
     REQUIRE_MESSAGE(bool(read), read.error().text());
     CHECK(*read == contract);
@@ -241,6 +242,8 @@ TEST_SUITE("contract") {
           }).starts_with("c: steps[0].depth: expression 'n +': column 4"));
     CHECK(readError([](json &j) { j["steps"][0]["depth"] = "m"; }) ==
           "c: steps[0].depth: depends on 'm', expected only 'n'");
+    CHECK(readError([](json &j) { j["steps"][0]["rescales"] = "n + k"; }) ==
+          "c: steps[0].rescales: depends on 'k', expected only 'n'");
     CHECK(readError([](json &j) { j["steps"][0]["approx"] = {1}; }) ==
           "c: steps[0].approx[0]: expected a string, got 1");
     CHECK(readError([](json &j) { j["steps"][1]["dotChunk"] = 16; }) ==

@@ -57,6 +57,38 @@ TEST_SUITE("harness license") {
           "contract.steps[0].depth: unknown symbol 'm', expected n");
   }
 
+  TEST_CASE("attention may rescale its sums, tile by tile and no oftener") {
+    StepContract step;
+    step.op = Opcode::ATTENTION_TILE;
+    step.depth = "ceildiv(n, 64) + 32";
+    step.dot = "fma";
+    step.rescales = "ceildiv(n, 64) + 4";
+    step.approx = {"exp", "rcp.approx"};
+    CHECK(complaint(Opcode::ATTENTION_TILE, step) == "");
+    step.rescales = "n";
+    CHECK(complaint(Opcode::ATTENTION_TILE, step) ==
+          "contract.steps[0].rescales: 'n' is 100 at n = 100, licensed are 0 "
+          "to 39");
+    step = softmax();
+    step.rescales = "1";
+    CHECK(complaint(Opcode::SOFTMAX, step) ==
+          "contract.steps[0].rescales: '1', but softmax rescales nothing");
+  }
+
+  TEST_CASE("a state in float32 is not multiplied by tensor cores") {
+    StepContract step;
+    step.op = Opcode::GDN_STEP;
+    step.depth = "32";
+    step.dot = "mma.m16n8k16.f16";
+    step.dotChunk = 16;
+    CHECK(complaint(Opcode::GDN_STEP, step) ==
+          "contract.steps[0].dot: 'mma.m16n8k16.f16' is not licensed for "
+          "gdn_step, expected fma");
+    step.dot = "fma";
+    step.dotChunk = 0;
+    CHECK(complaint(Opcode::GDN_STEP, step) == "");
+  }
+
   TEST_CASE("an approximation is licensed for named ops only") {
     StepContract step = softmax();
     step.approx = {"tanh.approx"};
