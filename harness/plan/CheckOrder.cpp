@@ -53,7 +53,7 @@ private:
 struct Access {
   size_t task;
   bool isWrite;
-  int64_t firstColumn, endColumn;
+  int64_t firstColumn = 0, endColumn = INT64_MAX;
 };
 
 class OrderChecker {
@@ -129,10 +129,12 @@ private:
     return isNew;
   }
 
-  static Access accessOf(const PlanTask &task, size_t number, bool isWrite,
-                         const TensorType &type) {
-    Access access{number, isWrite, 0, INT64_MAX};
-    if (!isWrite || type.shape.empty() || task.recipe.steps.empty())
+  /// The columns of its result that a task writes, where it sees the buffer as
+  /// it is.
+  Access writeOf(const PlanTask &task, size_t number, size_t output) const {
+    Access access{number, true};
+    const TensorType &type = task.recipe.outputs[output].type;
+    if (type.shape.empty() || type != plan.buffers[task.writes[output]].type)
       return access;
     const Params &params = task.recipe.steps[0].params;
     const int64_t columns = type.shape.back().size();
@@ -153,13 +155,12 @@ private:
     for (size_t t = 0; t < plan.tasks.size(); ++t) {
       const PlanTask &task = plan.tasks[t];
       const std::vector<size_t> changed = task.changed();
-      for (size_t buffer : changed)
-        accesses[buffer].push_back(
-            accessOf(task, t, true, plan.buffers[buffer].type));
+      for (size_t i = 0; i < changed.size(); ++i)
+        accesses[changed[i]].push_back(
+            i < task.writes.size() ? writeOf(task, t, i) : Access{t, true});
       for (size_t buffer : task.reads)
         if (std::find(changed.begin(), changed.end(), buffer) == changed.end())
-          accesses[buffer].push_back(
-              accessOf(task, t, false, plan.buffers[buffer].type));
+          accesses[buffer].push_back({t, false});
     }
     for (size_t b = 0; b < accesses.size(); ++b) {
       checkPairs(b, accesses[b]);

@@ -13,7 +13,9 @@
 // finishing it adds one to the counter that it signals. Tasks of one queue run
 // in order; across queues only counters order anything (SEMANTICS, "Plans").
 // Inputs are the op's operands in order, states among them; outputs are its
-// results. `name`, `params`, `wait`, `signal` and `queue` (0) may be absent.
+// results. Each is a buffer's name, or `{"buffer": "q", "shape": [4, 16]}` to
+// see the same elements in another shape. `name`, `params`, `wait`, `signal`
+// and `queue` (0) may be absent.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_HARNESS_PLAN_PLAN_H
@@ -51,7 +53,7 @@ struct PlanWait {
 struct PlanTask {
   Opcode op = Opcode::NOP;
   /// The op on the task's buffers: inputs[i] of the recipe is buffer reads[i],
-  /// outputs[i] is buffer writes[i].
+  /// outputs[i] is buffer writes[i], in the shape that the task sees.
   Recipe recipe;
   std::vector<size_t> reads, writes;
   std::vector<PlanWait> waits;

@@ -25,6 +25,13 @@ std::vector<size_t> PlanTask::changed() const {
 }
 
 namespace {
+/// A buffer as a task sees it.
+struct Seen {
+  size_t buffer = 0;
+  TensorType type;
+  bool operator==(const Seen &) const = default;
+};
+
 class PlanReader {
 public:
   explicit PlanReader(std::string_view file) : messages(file) {}
@@ -101,6 +108,10 @@ private:
         messages.add(object.placeOf("dtype"),
                      "no dtype is named " + quote(*dtype));
     }
+    readShape(object, buffer);
+  }
+
+  void readShape(JsonObject &object, PlanBuffer &buffer) {
     const json *shape = object.getArray("shape");
     for (size_t d = 0; shape && d < shape->size(); ++d) {
       const std::optional<int64_t> size = integerIn((*shape)[d]);
@@ -138,8 +149,8 @@ private:
     PlanTask task;
     task.recipe.name = "task";
     const OpInfo *op = opOf(object);
-    std::vector<size_t> inputs = buffersIn(object, "inputs");
-    std::vector<size_t> outputs = buffersIn(object, "outputs");
+    std::vector<Seen> inputs = buffersIn(object, "inputs");
+    const std::vector<Seen> outputs = buffersIn(object, "outputs");
     readWaits(object, task);
     task.signal = counterIn(object, "signal").value_or(-1);
     if (object.has("queue"))
@@ -186,23 +197,52 @@ private:
     return std::nullopt;
   }
 
-  std::vector<size_t> buffersIn(JsonObject &object, const char *member) {
-    std::vector<size_t> found;
-    const json *names = object.getArray(member);
-    for (size_t i = 0; names && i < names->size(); ++i) {
+  std::vector<Seen> buffersIn(JsonObject &object, const char *member) {
+    std::vector<Seen> found;
+    const json *list = object.getArray(member);
+    for (size_t i = 0; list && i < list->size(); ++i) {
       const std::string place = indexed(object.placeOf(member), i);
-      if (!(*names)[i].is_string()) {
-        messages.add(place, "expected the name of a buffer, got " +
-                                describeJson((*names)[i]));
-        continue;
-      }
-      if (const std::optional<size_t> buffer =
-              bufferNamed((*names)[i].get_ref<const std::string &>(), place))
-        found.push_back(*buffer);
+      if (std::optional<Seen> seen = seenIn((*list)[i], place))
+        found.push_back(std::move(*seen));
       else
         isUntyped = true;
     }
     return found;
+  }
+
+  std::optional<Seen> seenIn(const json &j, const std::string &place) {
+    if (j.is_string())
+      return whole(bufferNamed(j.get_ref<const std::string &>(), place));
+    static constexpr std::array<std::string_view, 2> members = {"buffer",
+                                                                "shape"};
+    JsonObject object(j, place, members, messages);
+    if (!object.isValid())
+      return std::nullopt;
+    const std::optional<std::string> name = object.getString("buffer");
+    PlanBuffer view;
+    readShape(object, view);
+    if (!name)
+      return std::nullopt;
+    std::optional<Seen> seen =
+        whole(bufferNamed(*name, object.placeOf("buffer")));
+    if (!seen)
+      return std::nullopt;
+    view.type.dtype = seen->type.dtype;
+    if (view.desc().numElements() !=
+        plan.buffers[seen->buffer].desc().numElements()) {
+      messages.add(object.placeOf("shape"),
+                   "expected as many elements as " + quote(*name) + " has, " +
+                       seen->type.describe() + ", got " + view.type.describe());
+      return std::nullopt;
+    }
+    seen->type = view.type;
+    return seen;
+  }
+
+  std::optional<Seen> whole(std::optional<size_t> buffer) const {
+    if (!buffer)
+      return std::nullopt;
+    return Seen{*buffer, plan.buffers[*buffer].type};
   }
 
   std::optional<int64_t> counterIn(JsonObject &object, const char *member) {
@@ -242,7 +282,7 @@ private:
   /// Params as in a recipe, except that a buffer is named: `{"buffer": NAME}`.
   /// Such buffers are operands behind the others.
   Params paramsIn(JsonObject &object, const OpInfo *op,
-                  std::vector<size_t> &inputs) {
+                  std::vector<Seen> &inputs) {
     Params params;
     const json *given = object.find("params");
     if (!given)
@@ -263,7 +303,9 @@ private:
                 value["buffer"].get_ref<const std::string &>(), where)) {
           const OperandParam held{static_cast<int64_t>(inputs.size())};
           params.values.insert_or_assign(name, held);
-          inputs.push_back(*buffer);
+          inputs.push_back(*whole(buffer));
+        } else {
+          isUntyped = true;
         }
       } else if (value.is_boolean()) {
         params.values.insert_or_assign(name, value.get<bool>());
@@ -283,16 +325,16 @@ private:
   }
 
   void typeTask(PlanTask &task, const OpInfo &op, Params params,
-                const std::vector<size_t> &inputs,
-                const std::vector<size_t> &outputs, const std::string &place) {
+                const std::vector<Seen> &inputs,
+                const std::vector<Seen> &outputs, const std::string &place) {
     std::vector<TensorType> types;
-    for (size_t buffer : inputs)
-      types.push_back(plan.buffers[buffer].type);
+    for (const Seen &seen : inputs)
+      types.push_back(seen.type);
     std::optional<std::vector<Dim>> shape;
     std::optional<DType> dtype;
     if (!outputs.empty()) {
-      shape = plan.buffers[outputs[0]].type.shape;
-      dtype = plan.buffers[outputs[0]].type.dtype;
+      shape = outputs[0].type.shape;
+      dtype = outputs[0].type.dtype;
     }
     const Result<std::vector<TensorType>> results =
         inferResults(op, types, params, shape, dtype);
@@ -315,13 +357,13 @@ private:
           i < signature.operands.size() && signature.operands[i].isState;
       step.args.push_back(
           {ValueRef::Kind::Input, addInput(task, inputs[i], isState)});
-      if (isState && plan.buffers[inputs[i]].role != BufferRole::State)
+      if (isState && plan.buffers[inputs[i].buffer].role != BufferRole::State)
         messages.add(indexed(memberOf(place, "inputs"), i),
                      std::string(op.mnemonic) + " updates '" +
                          signature.operands[i].name +
                          "' in place: expected a buffer with the role 'state'"
                          ", got " +
-                         quote(plan.buffers[inputs[i]].name));
+                         quote(plan.buffers[inputs[i].buffer].name));
     }
     for (size_t o = 0; o < outputs.size(); ++o)
       addOutput(task, step, outputs[o], (*results)[o],
@@ -332,35 +374,37 @@ private:
       task.recipe.steps.push_back(std::move(step));
   }
 
-  /// The number of the recipe's input that \p buffer is: each is there once.
-  int addInput(PlanTask &task, size_t buffer, bool isState) {
-    const auto found = std::find(task.reads.begin(), task.reads.end(), buffer);
-    const auto number = static_cast<size_t>(found - task.reads.begin());
-    if (found == task.reads.end()) {
-      task.reads.push_back(buffer);
-      task.recipe.inputs.push_back(
-          {plan.buffers[buffer].name, plan.buffers[buffer].type, false});
+  /// The number of the recipe's input that \p seen is: each is there once.
+  int addInput(PlanTask &task, const Seen &seen, bool isState) {
+    std::vector<RecipeInput> &inputs = task.recipe.inputs;
+    size_t number = 0;
+    while (number < inputs.size() &&
+           !(Seen{task.reads[number], inputs[number].type} == seen))
+      ++number;
+    if (number == inputs.size()) {
+      task.reads.push_back(seen.buffer);
+      inputs.push_back({"in" + std::to_string(number), seen.type, false});
     }
-    task.recipe.inputs[number].isState |= isState;
+    inputs[number].isState |= isState;
     return static_cast<int>(number);
   }
 
-  void addOutput(PlanTask &task, Step &step, size_t buffer,
+  void addOutput(PlanTask &task, Step &step, const Seen &seen,
                  const TensorType &type, const std::string &place) {
-    const PlanBuffer &to = plan.buffers[buffer];
+    const PlanBuffer &to = plan.buffers[seen.buffer];
     if (to.role == BufferRole::Input || to.role == BufferRole::Weight)
       messages.add(place, quote(to.name) + " is an input of the plan; expected "
                                            "a scratch, a state or an output");
-    if (std::find(task.reads.begin(), task.reads.end(), buffer) !=
-        task.reads.end())
-      messages.add(place, quote(to.name) + " is also an input of the task");
-    if (!(to.type == type))
-      messages.add(place, quote(to.name) + " is " + to.type.describe() +
+    for (size_t read : task.reads)
+      if (read == seen.buffer)
+        messages.add(place, quote(to.name) + " is also an input of the task");
+    if (!(seen.type == type))
+      messages.add(place, quote(to.name) + " is " + seen.type.describe() +
                               ", but the task gives " + type.describe());
-    step.outs.push_back(
-        {ValueRef::Kind::Final, static_cast<int>(task.writes.size())});
-    task.writes.push_back(buffer);
-    task.recipe.outputs.push_back({to.name, to.type});
+    const size_t number = task.writes.size();
+    step.outs.push_back({ValueRef::Kind::Final, static_cast<int>(number)});
+    task.writes.push_back(seen.buffer);
+    task.recipe.outputs.push_back({"out" + std::to_string(number), seen.type});
   }
 
   Messages messages;

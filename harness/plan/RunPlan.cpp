@@ -75,6 +75,11 @@ Result<PlanMemory> tandem::harness::planMemory(
   return memory;
 }
 
+/// A buffer in the shape that a task sees.
+static TensorDesc descOf(const TensorType &type) {
+  return contiguous(type.dtype, bindShape(type.shape, {}));
+}
+
 static std::string placeOf(const Plan &plan, size_t task) {
   return plan.name + ": tasks[" + std::to_string(task) + "] (" +
          std::string(opInfo(plan.tasks[task].op).mnemonic) + ")";
@@ -91,10 +96,12 @@ Result<void> tandem::harness::runReferences(const Plan &plan, uint64_t seed,
     if (task.recipe.steps.empty())
       continue;
     std::vector<View> reads, writes;
-    for (size_t buffer : task.reads)
-      reads.push_back(memory[buffer].view());
-    for (size_t buffer : task.writes)
-      writes.push_back(memory[buffer].view());
+    for (size_t i = 0; i < task.reads.size(); ++i)
+      reads.push_back({descOf(task.recipe.inputs[i].type),
+                       memory[task.reads[i]].bytes.data()});
+    for (size_t i = 0; i < task.writes.size(); ++i)
+      writes.push_back({descOf(task.recipe.outputs[i].type),
+                        memory[task.writes[i]].bytes.data()});
     if (Result<void> done = engine.runReference(task.recipe, reads, writes);
         !done)
       return Error(placeOf(plan, t) + ": " + done.error().text());
@@ -166,10 +173,12 @@ private:
   Result<TaskOutcome> runTask(size_t t) {
     const PlanTask &task = plan.tasks[t];
     std::vector<Operand> reads, writes;
-    for (size_t buffer : task.reads)
-      reads.push_back(buffers[buffer].operand());
-    for (size_t buffer : task.writes)
-      writes.push_back(buffers[buffer].operand());
+    for (size_t i = 0; i < task.reads.size(); ++i)
+      reads.push_back({descOf(task.recipe.inputs[i].type),
+                       buffers[task.reads[i]].operand().address});
+    for (size_t i = 0; i < task.writes.size(); ++i)
+      writes.push_back({descOf(task.recipe.outputs[i].type),
+                        buffers[task.writes[i]].operand().address});
     CompileOptions compileOptions;
     compileOptions.target = options.target;
     Result<std::shared_ptr<const Program>> program =
@@ -182,8 +191,9 @@ private:
         if (Result<void> read = readBack(buffer); !read)
           return read.error();
     std::vector<HostTensor> inputs;
-    for (size_t buffer : task.reads)
-      inputs.push_back(memory[buffer]);
+    for (size_t i = 0; i < task.reads.size(); ++i)
+      inputs.push_back(
+          {descOf(task.recipe.inputs[i].type), memory[task.reads[i]].bytes});
     std::vector<std::vector<std::byte>> before;
     for (size_t buffer : task.writes) {
       if (Result<void> read = readBack(buffer); !read)
