@@ -31,6 +31,8 @@ struct Kernel {
 
 /// What a checking device found wrong in a launch.
 struct Finding {
+  /// Worth knowing and not wrong: in LaunchReport::notes.
+  bool isNote = false;
   /// out-of-bounds, use-after-free, misaligned, uninitialised, race, barrier,
   /// deadlock, budget, divergent, async, trap.
   std::string kind;
@@ -75,6 +77,9 @@ struct LaunchOptions {
 
 struct LaunchReport {
   std::vector<Finding> findings;
+  /// What is right only by a rule beyond the letter of the memory model, or
+  /// permitted and surprising (docs/decisions/).
+  std::vector<Finding> notes;
   std::vector<IndexError> indexErrors;
   uint64_t threadInstructions = 0;
   bool ok() const { return findings.empty(); }

@@ -196,6 +196,15 @@ Result<void> Emulator::checkParams(const EmulatorKernel &kernel) const {
                    " threads in dimension " + std::to_string(i) +
                    ", the launch record gives " +
                    std::to_string(record.block[i]));
+  const std::vector<int> &cluster = kernel.program.reqCluster;
+  for (size_t i = 0; i < 3; ++i)
+    if (!cluster.empty() &&
+        record.cluster[i] != (i < cluster.size() ? cluster[i] : 1))
+      return Error(record.kernel + ": the PTX requires clusters of " +
+                   std::to_string(i < cluster.size() ? cluster[i] : 1) +
+                   " CTAs in dimension " + std::to_string(i) +
+                   ", the launch record gives " +
+                   std::to_string(record.cluster[i]));
   int64_t threads = 1, allowed = 1;
   for (size_t i = 0; i < 3; ++i) {
     threads *= record.block[i];
@@ -273,8 +282,6 @@ Emulator::launch(LoadedKernel &loaded,
                  "' is not one of nearest, low, high, random");
   if (bound->isNoOp())
     return LaunchReport();
-  if (record.cluster != std::array<int, 3>{1, 1, 1})
-    return Error(record.kernel + ": the emulator runs no clusters yet");
   uint64_t ctas = 1;
   for (int64_t dim : bound->grid)
     if (__builtin_mul_overflow(ctas, static_cast<uint64_t>(dim), &ctas) ||
@@ -300,6 +307,7 @@ Emulator::launch(LoadedKernel &loaded,
                 &bound->args[i], program.params[i].bytes);
   launch.grid = bound->grid;
   launch.block = record.block;
+  launch.cluster = record.cluster;
   launch.sharedBytes = shared;
   launch.dynamicSharedBytes = static_cast<uint64_t>(record.sharedBytes);
   launch.options = options;
