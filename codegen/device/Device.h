@@ -12,6 +12,8 @@
 #include "refops/core/LaunchRecord.h"
 #include "refops/core/Result.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -124,6 +126,15 @@ public:
   /// to the checker (poison under a kernel's output).
   virtual Result<void> fill(uint64_t address, uint8_t byte, uint64_t bytes,
                             bool initialised) = 0;
+
+  /// The device's own 128 bytes of \p map, for kernels that read their maps
+  /// from memory; a TensorMap argument of a launch record is encoded by the
+  /// launch.
+  virtual Result<std::array<std::byte, tensorMapBytes>>
+  encodeTensorMap(const TensorMap &map) {
+    (void)map;
+    return Error(std::string(kind()) + ": has no tensor maps");
+  }
 
   /// Parses or JIT-compiles \p kernel. Fails with the PTX line or the driver's
   /// call and code.
