@@ -12,6 +12,8 @@
 #include "refops/core/LaunchRecord.h"
 #include "refops/core/Result.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -31,6 +33,8 @@ struct Kernel {
 
 /// What a checking device found wrong in a launch.
 struct Finding {
+  /// Worth knowing and not wrong: in LaunchReport::notes.
+  bool isNote = false;
   /// out-of-bounds, use-after-free, misaligned, uninitialised, race, barrier,
   /// deadlock, budget, divergent, async, trap.
   std::string kind;
@@ -75,6 +79,9 @@ struct LaunchOptions {
 
 struct LaunchReport {
   std::vector<Finding> findings;
+  /// What is right only by a rule beyond the letter of the memory model, or
+  /// permitted and surprising (docs/decisions/).
+  std::vector<Finding> notes;
   std::vector<IndexError> indexErrors;
   uint64_t threadInstructions = 0;
   bool ok() const { return findings.empty(); }
@@ -119,6 +126,15 @@ public:
   /// to the checker (poison under a kernel's output).
   virtual Result<void> fill(uint64_t address, uint8_t byte, uint64_t bytes,
                             bool initialised) = 0;
+
+  /// The device's own 128 bytes of \p map, for kernels that read their maps
+  /// from memory; a TensorMap argument of a launch record is encoded by the
+  /// launch.
+  virtual Result<std::array<std::byte, tensorMapBytes>>
+  encodeTensorMap(const TensorMap &map) {
+    (void)map;
+    return Error(std::string(kind()) + ": has no tensor maps");
+  }
 
   /// Parses or JIT-compiles \p kernel. Fails with the PTX line or the driver's
   /// call and code.

@@ -1,7 +1,7 @@
 //===- InsnBase.td - Vocabulary and op base of insn ------------*- tablegen -*-===//
 //
-// The opcode enumeration is the vocabulary of the instruction set: recipes,
-// plans and caches store its values. An op definition binds one case to a
+// The opcodes are the vocabulary of the instruction set: recipes, plans and
+// caches store their values. An op definition binds one of them to a
 // signature, parameters and a description; everything else about the op (C++
 // table, recipe checks, verifier, generators, Python wrappers, manual) is
 // derived from that record by dialect/cmake/op_table.py.
@@ -11,7 +11,6 @@
 #define TANDEM_DIALECT_INSN_INSNBASE_TD
 
 include "mlir/IR/OpBase.td"
-include "mlir/IR/EnumAttr.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -48,7 +47,11 @@ def Insn_DimsAttr : AttrDef<Insn_Dialect, "Dims",
   let hasCustomAssemblyFormat = 1;
 }
 
-class Insn_Case<string name, int value> : I32EnumAttrCase<name, value>;
+/// One opcode. Values count up from 0 and never change: a new one comes last.
+class Insn_Case<string symbol_, int value_> {
+  string symbol = symbol_;
+  int value = value_;
+}
 
 def Insn_NOP : Insn_Case<"NOP", 0>;
 def Insn_COPY : Insn_Case<"COPY", 1>;
@@ -73,17 +76,6 @@ def Insn_FUSED : Insn_Case<"FUSED", 19>;
 def Insn_GDN_STEP : Insn_Case<"GDN_STEP", 20>;
 def Insn_ATTN_STEP : Insn_Case<"ATTN_STEP", 21>;
 def Insn_LM_HEAD : Insn_Case<"LM_HEAD", 22>;
-
-def Insn_Opcode : I32EnumAttr<"InsnOpcode", "the instruction set", [
-    Insn_NOP, Insn_COPY, Insn_EMBED, Insn_RMSNORM, Insn_LAYERNORM,
-    Insn_GEMV_TILE, Insn_GEMM_TILE, Insn_ATTENTION_TILE,
-    Insn_ATTENTION_COMBINE, Insn_ROPE, Insn_SILU_MUL, Insn_GELU, Insn_ADD,
-    Insn_MUL, Insn_DEQUANT, Insn_SOFTMAX, Insn_KV_APPEND, Insn_SAMPLE_ARGMAX,
-    Insn_ALLREDUCE_SHARD, Insn_FUSED, Insn_GDN_STEP, Insn_ATTN_STEP,
-    Insn_LM_HEAD]> {
-  let cppNamespace = "::tandem::insn";
-  let genSpecializedAttr = 0;
-}
 
 /// A parameter of an op. `paramType` is bool, int, float or string; `default`
 /// is empty when it follows from shapes, and `required` when there is none;

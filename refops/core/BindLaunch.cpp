@@ -169,6 +169,8 @@ private:
       bound.args.push_back(0);
       return {};
     }
+    if (arg.kind == KernelArg::Kind::TensorMap)
+      return bindMap(i, arg);
     const Result<int64_t> value = evaluate(arg.value);
     if (!value)
       return failAt("args", i, value.error().text());
@@ -187,6 +189,50 @@ private:
       bound.workspaceBytes = *value;
       bound.args.push_back(0);
     }
+    return {};
+  }
+
+  Result<void> bindMap(size_t i, const KernelArg &arg) {
+    if (arg.operand < 0 || static_cast<size_t>(arg.operand) >= operands.size())
+      return failAt("args", i, "no operand " + std::to_string(arg.operand));
+    const TensorMapSpec &spec = arg.map;
+    TensorMap map;
+    map.type = spec.type;
+    map.address = operands[static_cast<size_t>(arg.operand)].address;
+    map.swizzle = spec.swizzle;
+    map.fill = spec.fill;
+    map.promotion = spec.promotion;
+    map.box.assign(spec.box.begin(), spec.box.end());
+    map.elementStrides.assign(spec.elementStrides.begin(),
+                              spec.elementStrides.end());
+    if (map.elementStrides.empty())
+      map.elementStrides.assign(spec.dims.size(), 1);
+    const auto all = [&](const std::vector<IntExpr> &from, const char *list,
+                         std::vector<uint64_t> &to) -> Result<void> {
+      for (size_t k = 0; k < from.size(); ++k) {
+        const Result<int64_t> value = evaluate(from[k]);
+        if (!value || *value < 0)
+          return failAt(
+              "args", i,
+              std::string(list) + "[" + std::to_string(k) + "]: " +
+                  (value ? "expected a size, got " + std::to_string(*value)
+                         : value.error().text()));
+        to.push_back(static_cast<uint64_t>(*value));
+      }
+      return {};
+    };
+    if (Result<void> done = all(spec.dims, "dims", map.dims); !done)
+      return done;
+    if (Result<void> done = all(spec.strides, "strides", map.strides); !done)
+      return done;
+    // A launch of no CTAs reads no map: an empty tensor is then no error.
+    if (!bound.isNoOp())
+      if (Result<void> fine = checkTensorMap(map, record.kernel + ": args[" +
+                                                      std::to_string(i) + "]");
+          !fine)
+        return fine;
+    bound.args.push_back(bound.maps.size());
+    bound.maps.push_back(std::move(map));
     return {};
   }
 

@@ -14,8 +14,26 @@ using nlohmann::json;
 
 static constexpr std::array<std::string_view, 3> roleNames = {"in", "out",
                                                               "state"};
-static constexpr std::array<std::string_view, 5> kindNames = {
-    "pointer", "i32", "i64", "error_slot", "workspace"};
+static constexpr std::array<std::string_view, 6> kindNames = {
+    "pointer", "i32", "i64", "error_slot", "workspace", "tensor_map"};
+
+static json tensorMapToJson(const TensorMapSpec &map) {
+  json dims = json::array(), strides = json::array();
+  for (const IntExpr &dim : map.dims)
+    dims.push_back(dim.text());
+  for (const IntExpr &stride : map.strides)
+    strides.push_back(stride.text());
+  json one = {{"type", mapTypeName(map.type)},
+              {"dims", std::move(dims)},
+              {"strides", std::move(strides)},
+              {"box", map.box},
+              {"swizzle", mapSwizzleName(map.swizzle)},
+              {"fill", mapFillName(map.fill)},
+              {"promotion", mapPromotionName(map.promotion)}};
+  if (!map.elementStrides.empty())
+    one["element_strides"] = map.elementStrides;
+  return one;
+}
 
 std::string tandem::writeLaunchRecord(const LaunchRecord &record) {
   json operands = json::array(), args = json::array(), grid = json::array(),
@@ -28,7 +46,10 @@ std::string tandem::writeLaunchRecord(const LaunchRecord &record) {
          {"role", roleNames[static_cast<size_t>(operand.role)]}});
   for (const KernelArg &arg : record.args) {
     json one = {{"kind", kindNames[static_cast<size_t>(arg.kind)]}};
-    if (arg.kind == KernelArg::Kind::Pointer)
+    if (arg.kind == KernelArg::Kind::TensorMap)
+      one.update(tensorMapToJson(arg.map));
+    if (arg.kind == KernelArg::Kind::Pointer ||
+        arg.kind == KernelArg::Kind::TensorMap)
       one["operand"] = arg.operand;
     else if (arg.kind != KernelArg::Kind::ErrorSlot)
       one["value"] = arg.value.text();
@@ -50,6 +71,8 @@ std::string tandem::writeLaunchRecord(const LaunchRecord &record) {
             {"preconditions", std::move(preconditions)},
             {"ctas_communicate", record.ctasCommunicate},
             {"contract", record.contract}};
+  if (record.programmatic)
+    j["programmatic_launch"] = true;
   return j.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -59,13 +82,13 @@ public:
   explicit Reader(std::string_view file) : file(file), messages(file) {}
 
   Result<LaunchRecord> read(const json &document) {
-    static constexpr std::array<std::string_view, 11> members = {
+    static constexpr std::array<std::string_view, 12> members = {
         "kernel",        "target",
         "operands",      "args",
         "grid",          "block",
         "cluster",       "shared_bytes",
         "preconditions", "ctas_communicate",
-        "contract"};
+        "contract",      "programmatic_launch"};
     JsonObject top(document, "", members, messages);
     if (!top.isValid())
       return messages.error();
@@ -87,6 +110,8 @@ public:
       messages.add("shared_bytes", "expected a size, got " +
                                        std::to_string(record.sharedBytes));
     record.ctasCommunicate = top.getBool("ctas_communicate").value_or(false);
+    if (top.has("programmatic_launch"))
+      record.programmatic = top.getBool("programmatic_launch").value_or(false);
     readContract(top);
     if (!messages.empty())
       return messages.error();
@@ -166,13 +191,21 @@ private:
   }
 
   void readArg(const json &j, const std::string &place) {
-    static constexpr std::array<std::string_view, 3> members = {
-        "kind", "operand", "value"};
+    static constexpr std::array<std::string_view, 11> members = {
+        "kind", "operand",         "value",   "type", "dims",     "strides",
+        "box",  "element_strides", "swizzle", "fill", "promotion"};
     KernelArg arg;
     JsonObject object(j, place, members, messages);
     if (object.isValid() && object.has("kind")) {
       arg.kind = readEnum<KernelArg::Kind>(object, "kind", kindNames);
-      const bool isPointer = arg.kind == KernelArg::Kind::Pointer;
+      const bool isMap = arg.kind == KernelArg::Kind::TensorMap;
+      const bool isPointer = arg.kind == KernelArg::Kind::Pointer || isMap;
+      if (isMap)
+        readTensorMap(object, arg.map);
+      else
+        for (size_t m = 3; m < members.size(); ++m)
+          if (object.has(members[m]))
+            messages.add(place, "only a tensor_map has " + quote(members[m]));
       const bool hasValue =
           !isPointer && arg.kind != KernelArg::Kind::ErrorSlot;
       if (isPointer) {
@@ -186,7 +219,7 @@ private:
         else
           arg.operand = static_cast<int>(operand);
       } else if (object.has("operand")) {
-        messages.add(place, "only a pointer has an 'operand'");
+        messages.add(place, "only a pointer or a tensor_map has an 'operand'");
       }
       if (hasValue && !object.has("value"))
         messages.add(place, "'value' is missing");
@@ -202,6 +235,56 @@ private:
       messages.add(place, "'kind' is missing");
     }
     record.args.push_back(std::move(arg));
+  }
+
+  void readTensorMap(JsonObject &object, TensorMapSpec &map) {
+    map.type = readNamed<MapType>(object, "type", 13, mapTypeName);
+    if (object.has("swizzle"))
+      map.swizzle = readNamed<MapSwizzle>(object, "swizzle", 4, mapSwizzleName);
+    if (object.has("fill"))
+      map.fill = readNamed<MapFill>(object, "fill", 2, mapFillName);
+    if (object.has("promotion"))
+      map.promotion =
+          readNamed<MapPromotion>(object, "promotion", 4, mapPromotionName);
+    readEach(object, "dims", [&](const json &j, std::string at) {
+      map.dims.push_back(readExpr(j, at));
+    });
+    if (map.dims.size() > 1 || object.has("strides"))
+      readEach(object, "strides", [&](const json &j, std::string at) {
+        map.strides.push_back(readExpr(j, at));
+      });
+    const auto readInts = [&](const char *name, std::vector<int> &to) {
+      readEach(object, name, [&](const json &j, std::string at) {
+        const std::optional<int64_t> value = integerIn(j);
+        if (!value || *value < 1 || *value > 256)
+          messages.add(at, "expected 1 to 256, got " + describeJson(j));
+        else
+          to.push_back(static_cast<int>(*value));
+      });
+    };
+    readInts("box", map.box);
+    if (object.has("element_strides"))
+      readInts("element_strides", map.elementStrides);
+    if (map.dims.empty() || map.dims.size() > maxMapRank)
+      messages.add(object.placeOf("dims"), "expected 1 to 5 dims, got " +
+                                               std::to_string(map.dims.size()));
+    else if (map.strides.size() != map.dims.size() - 1)
+      messages.add(object.placeOf("strides"),
+                   "expected " + std::to_string(map.dims.size() - 1) +
+                       " entries, got " + std::to_string(map.strides.size()));
+  }
+
+  template <typename Enum>
+  Enum readNamed(JsonObject &object, std::string_view name, int count,
+                 std::string_view (*nameOf)(Enum)) {
+    const std::optional<std::string> text = object.getString(name);
+    for (int i = 0; text && i < count; ++i)
+      if (nameOf(static_cast<Enum>(i)) == *text)
+        return static_cast<Enum>(i);
+    if (text)
+      messages.add(object.placeOf(name),
+                   "no " + std::string(name) + " is named " + quote(*text));
+    return Enum{};
   }
 
   void readPrecondition(const json &j, const std::string &place) {

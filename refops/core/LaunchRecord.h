@@ -17,6 +17,7 @@
 #include "refops/core/Contract.h"
 #include "refops/core/IntExpr.h"
 #include "refops/core/Tensor.h"
+#include "refops/core/TensorMap.h"
 
 #include <array>
 #include <string>
@@ -41,10 +42,12 @@ struct KernelArg {
     I64,       // `value`
     ErrorSlot, // 64-bit address of the launch's error slot
     Workspace, // 64-bit address of `value` zeroed bytes
+    TensorMap, // 128 bytes that describe `operand` as `map` says
   };
   Kind kind = Kind::Pointer;
   int operand = -1;
-  IntExpr value;
+  IntExpr value = {};
+  TensorMapSpec map = {};
   bool operator==(const KernelArg &) const = default;
 };
 
@@ -68,6 +71,9 @@ struct LaunchRecord {
     bool operator==(const Precondition &) const = default;
   };
   std::vector<Precondition> preconditions;
+  /// Whether the kernel may begin before the launch before it has ended, and
+  /// waits for that itself (griddepcontrol.wait).
+  bool programmatic = false;
   /// Whether CTAs exchange data; if not, a device may run them in parallel.
   bool ctasCommunicate = false;
   Contract contract;
@@ -85,10 +91,27 @@ struct BoundLaunch {
   /// Argument values in order; ErrorSlot and Workspace entries are filled in by
   /// the device.
   std::vector<uint64_t> args;
+  /// The maps of TensorMap arguments; `args` has the index of each.
+  std::vector<TensorMap> maps;
   int64_t workspaceBytes = 0;
   /// The byte ranges that the kernel may touch, one an operand.
   bool isNoOp() const { return !grid[0] || !grid[1] || !grid[2]; }
 };
+
+/// Bytes of a parameter, and its alignment.
+struct ParamSize {
+  uint64_t bytes, align;
+};
+inline ParamSize paramSize(const KernelArg &arg) {
+  switch (arg.kind) {
+  case KernelArg::Kind::I32:
+    return {4, 4};
+  case KernelArg::Kind::TensorMap:
+    return {tensorMapBytes, tensorMapAlign};
+  default:
+    return {8, 8};
+  }
+}
 
 /// Evaluates grid and arguments. Fails, naming the reason, when an operand's
 /// dtype or rank differs from the record's, when a precondition does not hold,

@@ -228,13 +228,6 @@ TEST_SUITE("launch") {
     record.cluster = {2, 1, 1};
     Operand out =
         vectorOn(*device, DType::I32, std::vector<int32_t>(6, -1), "out");
-    if (device->kind() == "emulator") {
-      // A known gap: it must be refused with its reason, and never run wrong.
-      std::string text = refusal(run(*device, kernel, {out}));
-      CHECK_CONTAINS(text, "no clusters");
-      MESSAGE("SKIPPED: " << text);
-      return;
-    }
     runClean(*device, kernel, {out});
     CHECK(valuesOf<int32_t>(*device, out) ==
           std::vector<int32_t>{32, 33, 32, 33, 32, 33});

@@ -61,7 +61,6 @@ def plant(folder):
     text = text.replace(
         last, last + f'def Insn_PLANTED : Insn_Case<"PLANTED", '
         f'{max(codes) + 1}>;\n')
-    text = re.sub(r'("the instruction set", \[)', r'\1Insn_PLANTED, ', text)
     base.write_text(text)
     ops = folder / "dialect/insn/InsnOps.td"
     text = ops.read_text()

@@ -66,6 +66,8 @@ public:
   Result<void> read(uint64_t address, void *target, uint64_t bytes) override;
   Result<void> fill(uint64_t address, uint8_t byte, uint64_t bytes,
                     bool initialised) override;
+  Result<std::array<std::byte, tensorMapBytes>>
+  encodeTensorMap(const TensorMap &map) override;
   Result<std::shared_ptr<LoadedKernel>> load(const Kernel &kernel) override;
   Result<LaunchReport> launch(LoadedKernel &kernel,
                               const std::vector<Operand> &operands,
@@ -97,8 +99,8 @@ private:
   /// driver would read past a buffer that is too short.
   Result<void> checkParameters(const CudaKernel &kernel) const;
   /// The parameter buffer: each value at its natural alignment.
-  std::vector<std::byte> packArguments(const LaunchRecord &record,
-                                       const BoundLaunch &bound) const;
+  Result<std::vector<std::byte>> packArguments(const LaunchRecord &record,
+                                               const BoundLaunch &bound) const;
   /// Launches and waits. The code of the kernel's own fault is in \p fault.
   Result<void> launchAndWait(const CudaKernel &kernel, const BoundLaunch &bound,
                              CUresult &fault);

@@ -42,11 +42,6 @@ Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const Kernel &kernel) {
   return std::shared_ptr<LoadedKernel>(loaded);
 }
 
-/// Bytes of a parameter, which is also its alignment.
-static size_t sizeOf(const KernelArg &arg) {
-  return arg.kind == KernelArg::Kind::I32 ? 4 : 8;
-}
-
 Result<void> CudaDevice::checkParameters(const CudaKernel &kernel) const {
   if (!driver.funcGetParamInfo)
     return {};
@@ -55,11 +50,12 @@ Result<void> CudaDevice::checkParameters(const CudaKernel &kernel) const {
   for (; driver.funcGetParamInfo(kernel.function, count, &offset, &bytes) ==
          success;
        ++count)
-    if (count < record.args.size() && bytes != sizeOf(record.args[count]))
+    if (count < record.args.size() &&
+        bytes != paramSize(record.args[count]).bytes)
       return Error(record.kernel + ": parameter " + std::to_string(count) +
                    " has " + std::to_string(bytes) +
                    " bytes, the launch record gives " +
-                   std::to_string(sizeOf(record.args[count])));
+                   std::to_string(paramSize(record.args[count]).bytes));
   if (count != record.args.size())
     return Error(record.kernel + ": the kernel has " + std::to_string(count) +
                  " parameters, the launch record gives " +
@@ -108,7 +104,32 @@ Result<void> CudaDevice::growWorkspace(uint64_t bytes) {
   return {};
 }
 
-std::vector<std::byte>
+/// The driver's 128 bytes of \p map.
+static Result<void> encode(const Driver &driver, const TensorMap &map,
+                           std::byte *to) {
+  alignas(tensorMapAlign) std::byte encoded[tensorMapBytes];
+  CUresult code = driver.tensorMapEncodeTiled(
+      encoded, static_cast<int>(map.type), static_cast<unsigned>(map.rank()),
+      map.address, map.dims.data(), map.strides.data(), map.box.data(),
+      map.elementStrides.data(), 0, static_cast<int>(map.swizzle),
+      static_cast<int>(map.promotion), static_cast<int>(map.fill));
+  if (code != success)
+    return driver.describe("cuTensorMapEncodeTiled", code);
+  std::memcpy(to, encoded, tensorMapBytes);
+  return {};
+}
+
+Result<std::array<std::byte, tensorMapBytes>>
+CudaDevice::encodeTensorMap(const TensorMap &map) {
+  if (Result<void> r = checkTensorMap(map, "cuda"); !r)
+    return r.error();
+  std::array<std::byte, tensorMapBytes> encoded;
+  if (Result<void> r = encode(driver, map, encoded.data()); !r)
+    return r.error();
+  return encoded;
+}
+
+Result<std::vector<std::byte>>
 CudaDevice::packArguments(const LaunchRecord &record,
                           const BoundLaunch &bound) const {
   std::vector<std::byte> packed;
@@ -118,10 +139,16 @@ CudaDevice::packArguments(const LaunchRecord &record,
       value = errorSlot;
     if (record.args[i].kind == KernelArg::Kind::Workspace)
       value = workspace;
-    size_t size = sizeOf(record.args[i]);
-    size_t offset = (packed.size() + size - 1) / size * size;
+    auto [size, align] = paramSize(record.args[i]);
+    size_t offset = (packed.size() + align - 1) / align * align;
     packed.resize(offset + size);
-    std::memcpy(packed.data() + offset, &value, size);
+    if (record.args[i].kind != KernelArg::Kind::TensorMap)
+      std::memcpy(packed.data() + offset, &value, size);
+    else if (Result<void> r =
+                 encode(driver, bound.maps[value], packed.data() + offset);
+             !r)
+      return Error(record.kernel + ": args[" + std::to_string(i) +
+                   "]: " + r.error().text());
   }
   return packed;
 }
@@ -131,19 +158,26 @@ Result<void> CudaDevice::launchAndWait(const CudaKernel &kernel,
                                        CUresult &fault) {
   const LaunchRecord &record = kernel.record;
   LaunchConfig config;
-  LaunchAttribute attribute;
+  LaunchAttribute attributes[2];
   for (size_t i = 0; i < 3; ++i) {
     config.grid[i] = static_cast<unsigned>(bound.grid[i]);
     config.block[i] = static_cast<unsigned>(record.block[i]);
-    attribute.cluster[i] = static_cast<unsigned>(record.cluster[i]);
+    attributes[0].cluster[i] = static_cast<unsigned>(record.cluster[i]);
   }
   config.sharedBytes = static_cast<unsigned>(record.sharedBytes);
   config.stream = stream;
-  if (record.cluster != std::array<int, 3>{1, 1, 1}) {
-    config.attributes = &attribute;
+  config.attributes = attributes;
+  if (record.cluster != std::array<int, 3>{1, 1, 1})
     config.numAttributes = 1;
+  if (record.programmatic) {
+    LaunchAttribute &one = attributes[config.numAttributes++];
+    one = LaunchAttribute();
+    one.id = LaunchAttribute::programmaticSerialization;
   }
-  std::vector<std::byte> packed = packArguments(record, bound);
+  Result<std::vector<std::byte>> arguments = packArguments(record, bound);
+  if (!arguments)
+    return arguments.error();
+  std::vector<std::byte> packed = arguments.take();
   size_t packedBytes = packed.size();
   void *extra[] = {paramBufferPointer, packed.data(), paramBufferSize,
                    &packedBytes, paramEnd};

@@ -60,9 +60,11 @@ enum FunctionAttribute : int {
 /// CUjit_option.
 enum JitOption : int { errorLogBuffer = 5, errorLogBytes = 6 };
 
-/// CUlaunchAttribute with the one attribute that is used: cluster dimensions.
+/// CUlaunchAttribute with the attributes that are used: cluster dimensions, and
+/// programmatic stream serialization, whose value is a 1 in the first word.
 struct LaunchAttribute {
   static constexpr int clusterDimension = 4;
+  static constexpr int programmaticSerialization = 6;
   int id = clusterDimension;
   int padding = 0;
   unsigned cluster[3] = {1, 1, 1};

@@ -1,6 +1,8 @@
 //===- Barrier.cpp - CTA barriers, and why they do not complete -----------===//
 #include "codegen/device/emulator/Barrier.h"
 
+#include "codegen/device/emulator/async/Cluster.h"
+
 #include <algorithm>
 
 using namespace tandem;
@@ -183,13 +185,26 @@ void emulator::reportDeadlock(Cta &cta) {
       waiting += count;
     }
   }
+  // Lanes that would try again, by line.
+  std::map<uint32_t, int> tries;
+  for (Warp &warp : cta.warps)
+    forEachLane(warp.retries, [&](unsigned l) { ++tries[warp.pc[l]]; });
+  const Inst *firstTry = nullptr;
+  for (auto [pc, count] : tries) {
+    const Inst &inst = cta.program->code[pc];
+    if (!firstTry)
+      firstTry = &inst;
+    who += cat(who.empty() ? "" : "; ", count, " threads wait at line ",
+               inst.line, " for ", waitedFor(cta, inst));
+    waiting += count;
+  }
   int64_t threads = 0;
   for (const Warp &warp : cta.warps)
     live += __builtin_popcount(warp.live);
   for (int dim : cta.launch->block)
     threads = threads ? threads * dim : dim;
   if (threads > live)
-    who += cat("; ", threads - live, " threads exited");
+    who += cat(who.empty() ? "" : "; ", threads - live, " threads exited");
   if (live > waiting)
     who += cat("; ", live - waiting, " threads wait for lanes of their warp");
   Exec x;
@@ -201,7 +216,7 @@ void emulator::reportDeadlock(Cta &cta) {
            "no thread of the block can go on: " + who);
   } else {
     x.warp = &cta.warps[0];
-    report(x, cta.program->code[0], 0, "deadlock",
-           "no thread of the block can go on" + who);
+    report(x, firstTry ? *firstTry : cta.program->code[0], 0, "deadlock",
+           "no thread of the block can go on: " + who);
   }
 }

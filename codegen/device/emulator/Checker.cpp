@@ -3,6 +3,7 @@
 
 #include "codegen/device/emulator/Races.h"
 #include "codegen/device/emulator/Regions.h"
+#include "codegen/device/emulator/async/Cluster.h"
 
 #include <algorithm>
 #include <cstring>
@@ -217,6 +218,36 @@ static void accessRegions(Exec &x, const Inst &inst, const Region *only,
   });
 }
 
+/// Shared memory of any CTA of the cluster: the lanes' CTAs one by one.
+static void accessCluster(Exec &x, const Inst &inst, const uint64_t *address,
+                          uint32_t lanes, unsigned size, AccessKind kind,
+                          bool strong, Accessible &out) {
+  uint64_t offset[warpSize];
+  while (lanes) {
+    uint64_t unused;
+    unsigned first = firstLane(lanes);
+    Cta *cta = ctaOfAddress(*x.cta, address[first], unused);
+    uint32_t here = 0;
+    for (unsigned l = 0; l < warpSize; ++l)
+      if (ctaOfAddress(*x.cta, address[l], offset[l]) == cta)
+        here |= lanes & (uint32_t(1) << l);
+    lanes &= ~here;
+    if (cta && !cta->done) {
+      accessRegions(x, inst, &cta->shared, offset, here, size, kind, strong,
+                    out);
+      continue;
+    }
+    if (x.launch->options.checkMemory)
+      report(x, inst, first, cta ? "use-after-free" : "out-of-bounds",
+             cat(verb(kind), " of ", size, " bytes at ", hex(address[first]),
+                 cta ? cat(" in the shared memory of block ", cta->rank,
+                           " of the cluster, which has exited")
+                     : cat(", the cluster has ", x.cta->cluster->ctas.size(),
+                           " blocks")),
+             address[first]);
+  }
+}
+
 /// Each thread has localBytes of its own; no one else can reach them.
 static void accessLocal(Exec &x, const Inst &inst, const uint64_t *address,
                         uint32_t lanes, unsigned size, AccessKind kind,
@@ -284,6 +315,9 @@ void emulator::checkAccess(Exec &x, const Inst &inst, Space space,
     accessRegions(x, inst, &x.cta->shared, address, x.active, size, kind,
                   strong, out);
     return;
+  case Space::SharedCluster:
+    accessCluster(x, inst, address, x.active, size, kind, strong, out);
+    return;
   case Space::Local:
     accessLocal(x, inst, address, x.active, size, kind, out);
     return;
@@ -309,8 +343,7 @@ void emulator::checkAccess(Exec &x, const Inst &inst, Space space,
       for (int l = 0; l < warpSize; ++l)
         offset[l] = address[l] & ~windowMask;
       if (window == sharedWindow)
-        accessRegions(x, inst, &x.cta->shared, offset, here, size, kind, strong,
-                      out);
+        accessCluster(x, inst, offset, here, size, kind, strong, out);
       else if (window == localWindow)
         accessLocal(x, inst, offset, here, size, kind, out);
       else if (window == paramWindow)

@@ -27,6 +27,10 @@ static bool isPerCta(Special which) {
   case Special::ClusterIdX:
   case Special::ClusterIdY:
   case Special::ClusterIdZ:
+  case Special::ClusterCtaIdX:
+  case Special::ClusterCtaIdY:
+  case Special::ClusterCtaIdZ:
+  case Special::ClusterCtaRank:
   case Special::SmId:
     return true;
   default:
@@ -106,7 +110,7 @@ void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t linear) {
   cta.clockExhausted = false;
   cta.instructions = cta.budgetChecked = 0;
   cta.random = launch.options.scheduleSeed * 0x9e3779b97f4a7c15u + linear;
-  cta.aborted = false;
+  cta.aborted = cta.done = false;
   cta.findings.clear();
   cta.reported.clear();
   for (Barrier &barrier : cta.barriers)
@@ -118,7 +122,8 @@ void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t linear) {
   for (Warp &warp : cta.warps) {
     int left = threads - warp.index * warpSize;
     warp.live = left >= warpSize ? ~0u : (uint32_t(1) << left) - 1;
-    warp.waiting = warp.blocked = 0;
+    warp.waiting = warp.blocked = warp.retry = warp.retries = 0;
+    warp.clusterArrived = warp.clusterPassed = 0;
     std::memset(warp.pc, 0, sizeof warp.pc);
     warp.clock = 1;
     warp.orderedUpTo = 0;

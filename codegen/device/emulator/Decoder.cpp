@@ -12,6 +12,7 @@ Result<Program> Decoder::run() {
   result.kernel = entry.name;
   result.reqntid = entry.reqntid;
   result.maxntid = entry.maxntid;
+  result.reqCluster = entry.reqCluster;
   layoutVariables();
   size_t n = entry.body.size();
   result.code.resize(n + 1);

@@ -4,9 +4,11 @@
 #include "codegen/device/emulator/Decoder.h"
 #include "codegen/device/emulator/Heap.h"
 #include "codegen/device/emulator/Run.h"
+#include "codegen/device/emulator/async/MapCode.h"
 #include "codegen/device/emulator/ptx/Parser.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <mutex>
 
@@ -74,6 +76,13 @@ public:
                     bool initialised) override {
     std::lock_guard lock(mutex);
     return heap.fill(address, byte, bytes, initialised);
+  }
+
+  Result<std::array<std::byte, tensorMapBytes>>
+  encodeTensorMap(const TensorMap &map) override {
+    if (Result<void> r = checkTensorMap(map, "emulator"); !r)
+      return r.error();
+    return std::bit_cast<std::array<std::byte, tensorMapBytes>>(encodeMap(map));
   }
 
   Result<std::shared_ptr<LoadedKernel>> load(const Kernel &kernel) override;
@@ -168,10 +177,6 @@ Result<void> Emulator::placeGlobals(std::vector<ModuleVariable> &variables,
   return {};
 }
 
-static uint64_t sizeOf(const KernelArg &arg) {
-  return arg.kind == KernelArg::Kind::I32 ? 4 : 8;
-}
-
 Result<void> Emulator::checkParams(const EmulatorKernel &kernel) const {
   const LaunchRecord &record = kernel.record;
   const std::vector<ParamSlot> &params = kernel.program.params;
@@ -181,11 +186,11 @@ Result<void> Emulator::checkParams(const EmulatorKernel &kernel) const {
                  " parameters, the launch record gives " +
                  std::to_string(record.args.size()));
   for (size_t i = 0; i < params.size(); ++i)
-    if (params[i].bytes != sizeOf(record.args[i]))
+    if (params[i].bytes != paramSize(record.args[i]).bytes)
       return Error(record.kernel + ": parameter '" + params[i].name + "' has " +
                    std::to_string(params[i].bytes) +
                    " bytes, the launch record gives " +
-                   std::to_string(sizeOf(record.args[i])));
+                   std::to_string(paramSize(record.args[i]).bytes));
   const std::vector<int> &required = kernel.program.reqntid;
   const std::vector<int> &most = kernel.program.maxntid;
   for (size_t i = 0; i < 3; ++i)
@@ -196,6 +201,15 @@ Result<void> Emulator::checkParams(const EmulatorKernel &kernel) const {
                    " threads in dimension " + std::to_string(i) +
                    ", the launch record gives " +
                    std::to_string(record.block[i]));
+  const std::vector<int> &cluster = kernel.program.reqCluster;
+  for (size_t i = 0; i < 3; ++i)
+    if (!cluster.empty() &&
+        record.cluster[i] != (i < cluster.size() ? cluster[i] : 1))
+      return Error(record.kernel + ": the PTX requires clusters of " +
+                   std::to_string(i < cluster.size() ? cluster[i] : 1) +
+                   " CTAs in dimension " + std::to_string(i) +
+                   ", the launch record gives " +
+                   std::to_string(record.cluster[i]));
   int64_t threads = 1, allowed = 1;
   for (size_t i = 0; i < 3; ++i) {
     threads *= record.block[i];
@@ -273,8 +287,6 @@ Emulator::launch(LoadedKernel &loaded,
                  "' is not one of nearest, low, high, random");
   if (bound->isNoOp())
     return LaunchReport();
-  if (record.cluster != std::array<int, 3>{1, 1, 1})
-    return Error(record.kernel + ": the emulator runs no clusters yet");
   uint64_t ctas = 1;
   for (int64_t dim : bound->grid)
     if (__builtin_mul_overflow(ctas, static_cast<uint64_t>(dim), &ctas) ||
@@ -295,11 +307,18 @@ Emulator::launch(LoadedKernel &loaded,
   launch.program = &program;
   launch.regions = heap.regions();
   launch.params.resize(program.paramBytes);
-  for (size_t i = 0; i < bound->args.size(); ++i)
-    std::memcpy(launch.params.data() + program.params[i].offset,
-                &bound->args[i], program.params[i].bytes);
+  for (size_t i = 0; i < bound->args.size(); ++i) {
+    char *param = launch.params.data() + program.params[i].offset;
+    if (record.args[i].kind == KernelArg::Kind::TensorMap) {
+      MapCode code = encodeMap(bound->maps[bound->args[i]]);
+      std::memcpy(param, &code, sizeof code);
+    } else {
+      std::memcpy(param, &bound->args[i], program.params[i].bytes);
+    }
+  }
   launch.grid = bound->grid;
   launch.block = record.block;
+  launch.cluster = record.cluster;
   launch.sharedBytes = shared;
   launch.dynamicSharedBytes = static_cast<uint64_t>(record.sharedBytes);
   launch.options = options;

@@ -23,6 +23,10 @@ inline constexpr uint64_t sharedWindow = uint64_t(1) << 60;
 inline constexpr uint64_t localWindow = uint64_t(2) << 60;
 inline constexpr uint64_t paramWindow = uint64_t(3) << 60;
 inline constexpr uint64_t windowMask = uint64_t(15) << 60;
+// A shared::cluster address has rank + 1 of the CTA above its offset, as mapa
+// makes it; without it, it is the CTA's own (PTX: the shared::cta window lies
+// in the shared::cluster one).
+inline constexpr unsigned clusterRankShift = 24;
 
 enum class Approximation : uint8_t { Nearest, Low, High, Random };
 
@@ -35,6 +39,7 @@ struct Launch {
   std::vector<char> params;
   std::array<int64_t, 3> grid = {1, 1, 1};
   std::array<int, 3> block = {1, 1, 1};
+  std::array<int, 3> cluster = {1, 1, 1};
   uint64_t sharedBytes = 0;
   uint64_t dynamicSharedBytes = 0;
   LaunchOptions options;
@@ -60,6 +65,7 @@ struct PendingCopy {
 };
 
 struct Cta;
+struct Cluster;
 
 struct Warp {
   int index = 0;
@@ -67,6 +73,11 @@ struct Warp {
   uint32_t live = 0;    // lanes that have not exited
   uint32_t waiting = 0; // lanes at a CTA barrier
   uint32_t blocked = 0; // lanes at a warp-level rendezvous
+  uint32_t retry = 0;   // lanes that a handler has just sent back
+  uint32_t retries = 0; // lanes of `waiting` that try again when woken
+  // barrier.cluster: lanes that have arrived in the present phase, and lanes
+  // whose phase has completed and that have not waited for it.
+  uint32_t clusterArrived = 0, clusterPassed = 0;
   uint32_t pc[warpSize] = {};
   /// The checker's clocks (Shadow.h).
   uint32_t clock = 1;
@@ -99,6 +110,9 @@ struct Cta {
   uint32_t preparedFor = 0; // launch number
   uint64_t linear = 0;
   std::array<int64_t, 3> id = {0, 0, 0};
+  Cluster *cluster = nullptr;
+  uint32_t rank = 0; // in the cluster
+  bool done = false;
   uint64_t stamp = 0;
   uint64_t oldestStamp = 0; // ids below are no accesses, in global memory
   uint32_t clock = 1;
@@ -199,14 +213,37 @@ void report(Exec &x, const Inst &inst, unsigned lane, std::string_view kind,
             std::string message, uint64_t address = 0,
             std::string allocation = {}, std::string other = {});
 
+/// The same for what is worth knowing and not wrong.
+void note(Exec &x, const Inst &inst, unsigned lane, std::string_view kind,
+          std::string message, uint64_t address = 0,
+          std::string allocation = {}, std::string other = {});
+
 /// `thread 3,0,0`, and with block for another CTA.
 std::array<int64_t, 3> threadId(const Launch &launch, int warp, unsigned lane);
 std::string threadText(const Launch &launch, int warp, unsigned lane);
 
-/// Runs one CTA until it ends or has to wait for others: false when it only
-/// yields. Call begin first.
+/// The next 64 pseudo-random bits (splitmix64).
+inline uint64_t nextRandom(uint64_t &state) {
+  uint64_t z = state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// Sets up CTA \p linear of the grid.
 void beginCta(Cta &cta, const Launch &launch, uint64_t linear);
-bool runCta(Cta &cta, uint64_t quantum);
+enum class Turn : uint8_t { Done, More, Stuck };
+/// Runs one CTA until it ends, has run for long enough, or no warp of it can go
+/// on without others.
+Turn runCta(Cta &cta, uint64_t quantum);
+
+/// Handlers of Flow::Wait and Flow::Converge: \p lanes wait, and execute the
+/// instruction again when something has happened in the cluster.
+inline void waitAgain(Exec &x, uint32_t lanes) {
+  x.warp->retry |= lanes;
+  x.warp->retries |= lanes;
+  x.warp->waiting |= lanes;
+}
 
 /// Orders accesses after a warp-level synchronisation.
 void synchroniseWarp(Warp &warp, Cta &cta);

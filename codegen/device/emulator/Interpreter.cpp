@@ -7,13 +7,6 @@
 using namespace tandem;
 using namespace tandem::emulator;
 
-/// The next 64 pseudo-random bits (splitmix64).
-static uint64_t nextRandom(uint64_t &state) {
-  uint64_t z = state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 /// Adds to the launch's budget; true when it is used up.
 static bool overBudget(Cta &cta) {
   uint64_t delta = cta.instructions - cta.budgetChecked;
@@ -42,7 +35,7 @@ static void reportBudget(Cta &cta) {
   const_cast<Launch &>(*cta.launch).stop = true;
 }
 
-bool emulator::runCta(Cta &cta, uint64_t quantum) {
+Turn emulator::runCta(Cta &cta, uint64_t quantum) {
   uint64_t seed = cta.launch->options.scheduleSeed;
   uint64_t issued = 0;
   while (issued < quantum && !cta.aborted) {
@@ -67,26 +60,17 @@ bool emulator::runCta(Cta &cta, uint64_t quantum) {
         ran = 1;
       progress += ran;
       if (cta.aborted || cta.launch->stop.load(std::memory_order_relaxed))
-        return true;
+        return Turn::Done;
       if (cta.instructions - cta.budgetChecked > 4000000 && overBudget(cta)) {
         reportBudget(cta);
-        return true;
+        return Turn::Done;
       }
     }
     if (!anyLive)
       break;
+    if (!progress)
+      return issued ? Turn::More : Turn::Stuck;
     issued += progress;
-    if (progress)
-      continue;
-    auto blocked = std::find_if(cta.warps.begin(), cta.warps.end(),
-                                [](const Warp &w) { return w.blocked; });
-    if (blocked != cta.warps.end()) {
-      WarpRunner(cta, *blocked).force();
-      continue;
-    }
-    reportDeadlock(cta);
-    cta.aborted = true;
-    return true;
   }
   bool done = cta.aborted;
   if (!done)
@@ -94,5 +78,5 @@ bool emulator::runCta(Cta &cta, uint64_t quantum) {
                         [](const Warp &w) { return w.live; });
   if (done && overBudget(cta) && !cta.aborted)
     reportBudget(cta);
-  return done;
+  return done ? Turn::Done : Turn::More;
 }

@@ -26,7 +26,15 @@ using Handler = void (*)(Exec &, const Inst &);
 using Slot = uint32_t;
 inline constexpr Slot noSlot = ~0u;
 
-enum class Space : uint8_t { Generic, Global, Shared, Local, Const, Param };
+enum class Space : uint8_t {
+  Generic,
+  Global,
+  Shared,
+  SharedCluster, // any CTA's of the cluster, see clusterRankShift
+  Local,
+  Const,
+  Param,
+};
 
 /// What the interpreter loop itself has to know about an instruction.
 enum class Flow : uint8_t {
@@ -38,6 +46,7 @@ enum class Flow : uint8_t {
   Barrier,     // bar.sync and kind
   Converge,    // plain, but all lanes of `mask` (all live ones if noSlot) join
   WarpBarrier, // bar.warp.sync: lanes of `mask` may wait at different places
+  Wait,        // the handler may send lanes back to try again (waitAgain)
 };
 
 struct Inst {
@@ -158,7 +167,7 @@ struct Program {
   uint64_t sharedBytes = 0; // static; the dynamic part begins here
   uint64_t sharedAlign = 16;
   std::vector<std::pair<std::string, uint64_t>> sharedNames; // name, offset
-  std::vector<int> reqntid, maxntid;
+  std::vector<int> reqntid, maxntid, reqCluster;
   bool hasGlobalAtomics = false;
   bool hasFences = false;
   bool hasBarriers = false;

@@ -33,9 +33,10 @@ void WarpRunner::force() {
     arriveAtBarrier(x, inst);
     return;
   }
+  warp.retry = 0;
   if (inst.run)
     inst.run(x, inst);
-  forEachLane(group, [&](unsigned l) { warp.pc[l] = pc + 1; });
+  forEachLane(group & ~warp.retry, [&](unsigned l) { warp.pc[l] = pc + 1; });
 }
 
 bool WarpRunner::retryBlocked() {
@@ -87,7 +88,7 @@ bool WarpRunner::converge(const Inst &inst, uint32_t active) {
     if (warp.pc[l] == pc)
       here |= uint32_t(1) << l;
   });
-  uint32_t todo = here, ran = 0;
+  uint32_t todo = here, ran = 0, sentBack = 0;
   while (todo) {
     unsigned first = firstLane(todo);
     uint32_t needs = required(inst, first);
@@ -102,18 +103,20 @@ bool WarpRunner::converge(const Inst &inst, uint32_t active) {
     x.active = party;
     if (!waitsForOthers(inst, party, needs & ~party)) {
       x.active = party;
+      warp.retry = 0;
       if (inst.run)
         inst.run(x, inst);
-      ran |= party;
+      ran |= party & ~warp.retry;
+      sentBack |= party & warp.retry;
     }
   }
   if (ran == group && here == active) {
     ++pc;
     return true;
   }
-  warp.blocked &= ~ran;
+  warp.blocked &= ~(ran | sentBack);
   savePc(group | ran, pc + 1);
-  savePc(active & ~ran, pc);
+  savePc((active & ~ran) | sentBack, pc);
   return false;
 }
 

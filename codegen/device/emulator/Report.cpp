@@ -17,14 +17,14 @@ std::string emulator::threadText(const Launch &launch, int warp,
   return cat("thread ", t[0], ",", t[1], ",", t[2]);
 }
 
-void emulator::report(Exec &x, const Inst &inst, unsigned lane,
-                      std::string_view kind, std::string message,
-                      uint64_t address, std::string allocation,
-                      std::string other) {
+static void add(Exec &x, const Inst &inst, unsigned lane, bool isNote,
+                std::string_view kind, std::string message, uint64_t address,
+                std::string allocation, std::string other) {
   Cta &cta = *x.cta;
   if (!cta.reported.emplace(x.pcOf(inst), std::string(kind)).second)
     return;
   Finding finding;
+  finding.isNote = isNote;
   finding.kind = std::string(kind);
   finding.message = std::move(message);
   finding.kernel = cta.program->kernel;
@@ -36,4 +36,20 @@ void emulator::report(Exec &x, const Inst &inst, unsigned lane,
   finding.allocation = std::move(allocation);
   finding.other = std::move(other);
   cta.findings.push_back(std::move(finding));
+}
+
+void emulator::report(Exec &x, const Inst &inst, unsigned lane,
+                      std::string_view kind, std::string message,
+                      uint64_t address, std::string allocation,
+                      std::string other) {
+  add(x, inst, lane, false, kind, std::move(message), address,
+      std::move(allocation), std::move(other));
+}
+
+void emulator::note(Exec &x, const Inst &inst, unsigned lane,
+                    std::string_view kind, std::string message,
+                    uint64_t address, std::string allocation,
+                    std::string other) {
+  add(x, inst, lane, true, kind, std::move(message), address,
+      std::move(allocation), std::move(other));
 }

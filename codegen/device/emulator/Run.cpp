@@ -1,6 +1,8 @@
 //===- Run.cpp - All CTAs of a launch -------------------------------------===//
 #include "codegen/device/emulator/Run.h"
 
+#include "codegen/device/emulator/async/Cluster.h"
+
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -12,6 +14,10 @@ namespace {
 /// The first finding of each instruction and kind, by CTA.
 class Collector {
 public:
+  void take(Cluster &cluster) {
+    for (Cta *cta : cluster.ctas)
+      take(*cta, cta->linear);
+  }
   void take(Cta &cta, uint64_t position) {
     instructions += cta.instructions;
     for (size_t i = 0; i < cta.findings.size(); ++i) {
@@ -40,8 +46,12 @@ public:
               [](const auto &a, const auto &b) { return a.first < b.first; });
     LaunchReport report;
     report.threadInstructions = instructions;
-    for (size_t i = 0; i < std::min(all.size(), most); ++i)
-      report.findings.push_back(std::move(all[i].second));
+    for (auto &[order, finding] : all) {
+      std::vector<Finding> &into =
+          finding.isNote ? report.notes : report.findings;
+      if (into.size() < most)
+        into.push_back(std::move(finding));
+    }
     return report;
   }
 
@@ -52,8 +62,8 @@ private:
   uint64_t instructions = 0;
 };
 
-/// The order in which CTAs run: a seed shuffles them.
-std::vector<uint64_t> orderOfCtas(const Launch &launch, uint64_t count) {
+/// The order in which clusters run: a seed shuffles them.
+std::vector<uint64_t> orderOfClusters(const Launch &launch, uint64_t count) {
   std::vector<uint64_t> order;
   uint64_t seed = launch.options.scheduleSeed;
   if (!seed || count > (uint64_t(1) << 20))
@@ -75,30 +85,39 @@ Cta &ctaAt(CtaPool &pool, size_t i) {
 }
 } // namespace
 
+/// The CTAs of the pool that cluster \p i runs on.
+static std::vector<Cta *> ctasAt(CtaPool &pool, size_t i, size_t size) {
+  std::vector<Cta *> ctas;
+  for (size_t rank = 0; rank < size; ++rank)
+    ctas.push_back(&ctaAt(pool, i * size + rank));
+  return ctas;
+}
+
 /// CTAs that exchange data have to be resident together, so they take turns.
 static void runTogether(Launch &launch, CtaPool &pool, uint64_t count,
                         const std::vector<uint64_t> &order,
                         Collector &collector) {
   // As many as an H200 holds at least: two of each of its 132 processors.
-  constexpr uint64_t resident = 264;
+  const uint64_t resident = std::max<uint64_t>(1, 264 / clusterSize(launch));
   constexpr uint64_t turn = 2000;
   uint64_t next = 0;
+  std::vector<Cluster> clusters(std::min(count, resident));
   std::vector<size_t> running, idle;
-  for (size_t i = 0; i < std::min(count, resident); ++i)
-    idle.push_back(std::min(count, resident) - 1 - i);
+  for (size_t i = 0; i < clusters.size(); ++i)
+    idle.push_back(clusters.size() - 1 - i);
   while ((!running.empty() || next < count) && !launch.stop) {
     while (!idle.empty() && next < count) {
       size_t slot = idle.back();
       idle.pop_back();
-      beginCta(ctaAt(pool, slot), launch, order.empty() ? next : order[next]);
+      beginCluster(clusters[slot], launch, order.empty() ? next : order[next],
+                   ctasAt(pool, slot, clusterSize(launch)));
       ++next;
       running.push_back(slot);
     }
     std::vector<size_t> still;
     for (size_t slot : running) {
-      Cta &cta = *pool[slot];
-      if (runCta(cta, turn) || launch.stop) {
-        collector.take(cta, cta.linear);
+      if (runCluster(clusters[slot], turn) || launch.stop) {
+        collector.take(clusters[slot]);
         idle.push_back(slot);
       } else {
         still.push_back(slot);
@@ -107,15 +126,15 @@ static void runTogether(Launch &launch, CtaPool &pool, uint64_t count,
     running = std::move(still);
   }
   for (size_t slot : running)
-    collector.take(*pool[slot], pool[slot]->linear);
+    collector.take(clusters[slot]);
 }
 
 LaunchReport emulator::runLaunch(Launch &launch, CtaPool &pool,
                                  bool ctasCommunicate, size_t most) {
   auto count = static_cast<uint64_t>(launch.grid[0]) *
                static_cast<uint64_t>(launch.grid[1]) *
-               static_cast<uint64_t>(launch.grid[2]);
-  std::vector<uint64_t> order = orderOfCtas(launch, count);
+               static_cast<uint64_t>(launch.grid[2]) / clusterSize(launch);
+  std::vector<uint64_t> order = orderOfClusters(launch, count);
   Collector collector;
   auto jobs = static_cast<uint64_t>(std::max(1, launch.options.jobs));
   jobs = std::min(jobs, count);
@@ -126,25 +145,28 @@ LaunchReport emulator::runLaunch(Launch &launch, CtaPool &pool,
     return collector.finish(most);
   }
   std::atomic<uint64_t> next = 0;
-  auto work = [&](Cta &cta, Collector &into) {
+  auto work = [&](const std::vector<Cta *> &ctas, Collector &into) {
+    Cluster cluster;
     while (!launch.stop.load(std::memory_order_relaxed)) {
       uint64_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= count)
         break;
-      beginCta(cta, launch, order.empty() ? i : order[i]);
-      runCta(cta, ~uint64_t(0));
-      into.take(cta, cta.linear);
+      beginCluster(cluster, launch, order.empty() ? i : order[i], ctas);
+      runCluster(cluster, ~uint64_t(0));
+      into.take(cluster);
     }
   };
+  size_t size = clusterSize(launch);
   if (!launch.parallel) {
-    work(ctaAt(pool, 0), collector);
+    work(ctasAt(pool, 0, size), collector);
     return collector.finish(most);
   }
   std::vector<Collector> collectors(jobs);
   std::vector<std::thread> threads;
-  ctaAt(pool, jobs - 1);
+  ctaAt(pool, jobs * size - 1);
   for (uint64_t j = 0; j < jobs; ++j)
-    threads.emplace_back([&, j] { work(*pool[j], collectors[j]); });
+    threads.emplace_back(
+        [&, j] { work(ctasAt(pool, j, size), collectors[j]); });
   for (std::thread &thread : threads)
     thread.join();
   for (Collector &part : collectors)

@@ -76,25 +76,48 @@ uint64_t tandem::emulator::specialValue(Special which, const Cta &cta,
     return dim(launch.block[1]);
   case Special::NtidZ:
     return dim(launch.block[2]);
-  // Without clusters each CTA is a cluster of its own.
   case Special::CtaidX:
-  case Special::ClusterIdX:
     return dim(cta.id[0]);
   case Special::CtaidY:
-  case Special::ClusterIdY:
     return dim(cta.id[1]);
   case Special::CtaidZ:
-  case Special::ClusterIdZ:
     return dim(cta.id[2]);
   case Special::NctaidX:
-  case Special::NClusterIdX:
     return dim(launch.grid[0]);
   case Special::NctaidY:
-  case Special::NClusterIdY:
     return dim(launch.grid[1]);
   case Special::NctaidZ:
-  case Special::NClusterIdZ:
     return dim(launch.grid[2]);
+  // Without clusters each CTA is a cluster of its own.
+  case Special::ClusterIdX:
+    return dim(cta.id[0] / launch.cluster[0]);
+  case Special::ClusterIdY:
+    return dim(cta.id[1] / launch.cluster[1]);
+  case Special::ClusterIdZ:
+    return dim(cta.id[2] / launch.cluster[2]);
+  case Special::NClusterIdX:
+    return dim(launch.grid[0] / launch.cluster[0]);
+  case Special::NClusterIdY:
+    return dim(launch.grid[1] / launch.cluster[1]);
+  case Special::NClusterIdZ:
+    return dim(launch.grid[2] / launch.cluster[2]);
+  case Special::ClusterCtaIdX:
+    return dim(cta.id[0] % launch.cluster[0]);
+  case Special::ClusterCtaIdY:
+    return dim(cta.id[1] % launch.cluster[1]);
+  case Special::ClusterCtaIdZ:
+    return dim(cta.id[2] % launch.cluster[2]);
+  case Special::ClusterNctaIdX:
+    return dim(launch.cluster[0]);
+  case Special::ClusterNctaIdY:
+    return dim(launch.cluster[1]);
+  case Special::ClusterNctaIdZ:
+    return dim(launch.cluster[2]);
+  case Special::ClusterCtaRank:
+    return cta.rank;
+  case Special::ClusterNctaRank:
+    return dim(launch.cluster[0]) * dim(launch.cluster[1]) *
+           dim(launch.cluster[2]);
   case Special::LaneId:
     return lane;
   case Special::WarpId:
@@ -121,15 +144,6 @@ uint64_t tandem::emulator::specialValue(Special which, const Cta &cta,
     return launch.dynamicSharedBytes;
   case Special::TotalSharedSize:
     return launch.sharedBytes;
-  case Special::ClusterNctaIdX:
-  case Special::ClusterNctaIdY:
-  case Special::ClusterNctaIdZ:
-  case Special::ClusterNctaRank:
-    return 1;
-  case Special::ClusterCtaIdX:
-  case Special::ClusterCtaIdY:
-  case Special::ClusterCtaIdZ:
-  case Special::ClusterCtaRank:
   case Special::EnvReg:
     return 0;
   case Special::Clock:

@@ -78,7 +78,7 @@ std::vector<Row> tandem::emulator::allRows() {
        {moveRows(), integerRows(), bitRows(), bitFieldRows(), floatRows(),
         halfRows(), approximateRows(), compareRows(), convertRows(),
         packedConvertRows(), memoryRows(), atomicRows(), asyncRows(),
-        warpRows(), matrixRows(), controlRows()})
+        warpRows(), matrixRows(), controlRows(), clusterRows()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

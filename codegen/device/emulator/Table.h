@@ -119,6 +119,8 @@ std::span<const Row> asyncRows();
 std::span<const Row> warpRows();
 std::span<const Row> matrixRows();
 std::span<const Row> controlRows();
+// async/
+std::span<const Row> clusterRows();
 
 /// All rows, for the documentation.
 std::vector<Row> allRows();

@@ -3,6 +3,7 @@
 
 #include "codegen/device/emulator/Barrier.h"
 #include "codegen/device/emulator/Registers.h"
+#include "codegen/device/emulator/async/Cluster.h"
 
 #include <algorithm>
 
@@ -121,10 +122,9 @@ bool WarpRunner::control(const Inst &inst, uint32_t active) {
     savePc(group, pc + 1);
     if (active) {
       warp.live &= ~active;
-      if (!warp.live)
+      if (!warp.live || cta.program->hasBarriers)
         completeAfterExit(cta);
-      else if (cta.program->hasBarriers)
-        completeAfterExit(cta);
+      laneExited(cta);
     }
     return false;
   case Flow::Trap:
@@ -149,6 +149,21 @@ bool WarpRunner::control(const Inst &inst, uint32_t active) {
     return converge(inst, active);
   case Flow::WarpBarrier:
     return warpBarrier(inst, active);
+  case Flow::Wait: {
+    if (!active) {
+      ++pc;
+      return true;
+    }
+    warp.retry = 0;
+    inst.run(x, inst);
+    if (!warp.retry) {
+      ++pc;
+      return true;
+    }
+    savePc(group & ~warp.retry, pc + 1);
+    savePc(warp.retry, pc);
+    return false;
+  }
   case Flow::Plain:
     break;
   }

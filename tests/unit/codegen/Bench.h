@@ -3,11 +3,15 @@
 #define TANDEM_TESTS_UNIT_CODEGEN_BENCH_H
 
 #include "Recipes.h"
+#include "refops/Evaluate.h"
 
+#include <cmath>
 #include <functional>
+#include <map>
 
 namespace tandem::tests {
 
+/// Tensors on an emulator of their own, and recipes run on them.
 class Bench {
 public:
   Bench() : device(makeEmulator()) {}
@@ -23,6 +27,7 @@ public:
     auto address = device->allocate(bytes.size(), "tensor");
     REQUIRE(bool(address));
     REQUIRE(bool(device->write(*address, bytes.data(), bytes.size())));
+    hostCopies[*address] = std::move(bytes);
     return {desc, *address};
   }
   Operand tensor(DType dtype, Dims shape,
@@ -46,7 +51,7 @@ public:
     return values(out);
   }
 
-  /// Runs without findings; notes the index errors.
+  /// Runs without findings; notes the contract and the index errors.
   void launch(const Recipe &recipe, const std::vector<Operand> &inputs,
               const std::vector<Operand> &outputs,
               CompileOptions options = {}) {
@@ -56,6 +61,7 @@ public:
     auto report = runProgram(*device, **program, inputs, outputs, {});
     INFO((report ? std::string() : report.error().text()));
     REQUIRE(bool(report));
+    contract = (*program)->contract();
     indexErrors = report->indexErrors;
     for (const Finding &finding : report->findings)
       FAIL_CHECK(finding.text());
@@ -74,8 +80,34 @@ public:
     return elements;
   }
 
+  /// Runs, and checks each element of the f32 output against \p exact(i). Off
+  /// by at most the bound that the references compute from the kernel's
+  /// contract, and the last rounding: half a unit of f32, relative 2^-24.
+  void checkNear(const Recipe &recipe, const std::vector<Operand> &inputs,
+                 Operand out, const std::function<double(int64_t)> &exact) {
+    REQUIRE(out.desc.dtype == DType::F32);
+    const std::vector<double> y = run(recipe, inputs, out);
+    std::vector<View> views;
+    for (const Operand &input : inputs)
+      views.push_back({input.desc, hostCopies.at(input.address).data()});
+    auto expected = refops::evaluate(recipe, views, contract);
+    INFO((expected ? std::string() : expected.error().text()));
+    REQUIRE(bool(expected));
+    for (size_t i = 0; i < y.size(); ++i) {
+      CAPTURE(i);
+      CAPTURE(y[i]);
+      const double right = exact(static_cast<int64_t>(i));
+      CHECK(std::abs(y[i] - right) <=
+            expected->front().error[i] + 0x1p-24 * std::abs(right) + 0x1p-150);
+    }
+  }
+
   std::unique_ptr<Device> device;
   std::vector<IndexError> indexErrors;
+
+private:
+  std::map<uint64_t, std::vector<std::byte>> hostCopies;
+  Contract contract;
 };
 
 inline Recipe single(Opcode op, const std::vector<Operand> &inputs,

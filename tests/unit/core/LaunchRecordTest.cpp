@@ -195,7 +195,7 @@ TEST_SUITE("launch record") {
     CHECK(readError([](json &j) { j["args"][0]["value"] = "1"; }) ==
           "l.json: args[0]: only i32, i64 and workspace have a 'value'");
     CHECK(readError([](json &j) { j["args"][2]["operand"] = 1; }) ==
-          "l.json: args[2]: only a pointer has an 'operand'");
+          "l.json: args[2]: only a pointer or a tensor_map has an 'operand'");
     CHECK(readError([](json &j) { j["args"][2].erase("value"); }) ==
           "l.json: args[2]: 'value' is missing");
     CHECK(readError([](json &j) { j["args"].push_back(j["args"][5]); }) ==

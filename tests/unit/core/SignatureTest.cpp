@@ -46,7 +46,33 @@ static std::string firstChoice(std::string_view range) {
 
 TEST_SUITE("op table") {
   TEST_CASE("codes are places in the table, and names are upper mnemonics") {
-    CHECK(opTable().size() == 23);
+    // Recipes and plans store these codes: a new op comes behind them.
+    const std::string_view frozen[] = {"NOP",
+                                       "COPY",
+                                       "EMBED",
+                                       "RMSNORM",
+                                       "LAYERNORM",
+                                       "GEMV_TILE",
+                                       "GEMM_TILE",
+                                       "ATTENTION_TILE",
+                                       "ATTENTION_COMBINE",
+                                       "ROPE",
+                                       "SILU_MUL",
+                                       "GELU",
+                                       "ADD",
+                                       "MUL",
+                                       "DEQUANT",
+                                       "SOFTMAX",
+                                       "KV_APPEND",
+                                       "SAMPLE_ARGMAX",
+                                       "ALLREDUCE_SHARD",
+                                       "FUSED",
+                                       "GDN_STEP",
+                                       "ATTN_STEP",
+                                       "LM_HEAD"};
+    REQUIRE(opTable().size() >= std::size(frozen));
+    for (size_t code = 0; code < std::size(frozen); ++code)
+      CHECK(opTable()[code].name == frozen[code]);
     for (size_t code = 0; code < opTable().size(); ++code) {
       const OpInfo &op = opTable()[code];
       CHECK(static_cast<size_t>(op.code) == code);
@@ -57,12 +83,12 @@ TEST_SUITE("op table") {
       CHECK(op.defined == !op.summary.empty());
     }
     CHECK(opInfo(Opcode::LM_HEAD).mnemonic == "lm_head");
-    CHECK(opInfo(Opcode::ROPE).name == "ROPE");
   }
 
   TEST_CASE("what is no op is not found") {
-    for (const char *name : {"", "23", "-1", "1x", "rms norm", "count"})
+    for (const char *name : {"", "-1", "1x", "rms norm", "count"})
       CHECK(findOpInfo(name) == nullptr);
+    CHECK(findOpInfo(std::to_string(opTable().size())) == nullptr);
   }
 
   TEST_CASE("the nearest name is suggested, and none when all are far") {

@@ -12,11 +12,15 @@ using namespace tandem;
 namespace {
 /// The byte addresses of all elements, in row-major order.
 std::vector<uint64_t> addressesOf(const Operand &operand) {
-  View view = {operand.desc, nullptr};
+  // Bytes that are never read: a null pointer must not be moved.
+  const TensorDesc &desc = operand.desc;
+  std::vector<std::byte> bytes(static_cast<size_t>(desc.extent()) *
+                               dtypeSize(desc.dtype));
+  const View view = {desc, bytes.data()};
   std::vector<uint64_t> addresses;
-  for (int64_t i = 0; i < operand.desc.numElements(); ++i)
+  for (int64_t i = 0; i < desc.numElements(); ++i)
     addresses.push_back(operand.address +
-                        reinterpret_cast<uint64_t>(view.atLinear(i)));
+                        static_cast<uint64_t>(view.atLinear(i) - view.data));
   return addresses;
 }
 } // namespace

@@ -82,6 +82,14 @@ inline float dotTensorCore(std::span<const float> a, std::span<const float> b) {
   float sum = 0;
   for (size_t begin = 0; begin < a.size(); begin += 16) {
     const size_t end = std::min(a.size(), begin + 16);
+    // An infinity or NaN has no exponent: it is what the plain sum is.
+    double plain = sum;
+    for (size_t i = begin; i < end; ++i)
+      plain += double(a[i]) * b[i];
+    if (!std::isfinite(plain)) {
+      sum = static_cast<float>(plain);
+      continue;
+    }
     int exponent = sum == 0 ? -10000 : std::ilogb(sum);
     for (size_t i = begin; i < end; ++i)
       if (a[i] != 0 && b[i] != 0)

@@ -116,8 +116,9 @@ static void atomic(Exec &x, const Inst &i) {
     char *where =
         access.contiguous ? access.contiguous + sizeof(T) * l : access.host[l];
     std::memcpy(&before[l], where, sizeof(T));
-    T after =
-        Op::template apply<T>(before[l], b[l], c[l], i.space != Space::Shared);
+    T after = Op::template apply<T>(before[l], b[l], c[l],
+                                    i.space != Space::Shared &&
+                                        i.space != Space::SharedCluster);
     std::memcpy(where, &after, sizeof(T));
   });
   if (i.d != noSlot)
@@ -185,7 +186,7 @@ static void buildAtomic(Builder &b, const Match &m) {
     return;
   b.inst->space = Space::Generic;
   spaceNamed(m.parts[2], b.inst->space);
-  if (b.inst->space != Space::Shared)
+  if (b.inst->space != Space::Shared && b.inst->space != Space::SharedCluster)
     b.program->hasGlobalAtomics = true;
   b.address(first - 1);
   b.inst->b = b.read(first, type);
@@ -200,7 +201,7 @@ static void buildAtomic(Builder &b, const Match &m) {
 std::span<const Row> tandem::emulator::atomicRows() {
 #define TANDEM_PREFIX                                                          \
   ".relaxed|.acquire|.release|.acq_rel? .cta|.cluster|.gpu|.sys? "             \
-  ".global|.shared|.shared::cta? "
+  ".global|.shared|.shared::cta|.shared::cluster? "
 #define TANDEM_HINT " .L2::cache_hint? "
 #define TANDEM_ROWS(NAME, BUILD)                                               \
   {NAME, TANDEM_PREFIX ".add" TANDEM_HINT ".u32|.s32|.u64|.s64|.f32|.f64",     \

@@ -209,22 +209,22 @@ std::span<const Row> tandem::emulator::memoryRows() {
   static const Row rows[] = {
       {"ld",
        ".weak|.volatile? .const|.global|.local|.param|.param::entry|.shared|"
-       ".shared::cta? .ca|.cg|.cs|.lu|.cv? .nc? " TANDEM_HINTS
+       ".shared::cta|.shared::cluster? .ca|.cg|.cs|.lu|.cv? .nc? " TANDEM_HINTS
        ".v2|.v4|.v8? " TANDEM_TYPES,
        buildLoad},
       {"ld",
        ".relaxed|.acquire|.mmio .relaxed? " TANDEM_SCOPES
-       " .global|.shared|.shared::cta? " TANDEM_HINTS
+       " .global|.shared|.shared::cta|.shared::cluster? " TANDEM_HINTS
        ".v2|.v4|.v8? " TANDEM_TYPES,
        buildLoad, "acquire orders nothing yet"},
       {"ldu", ".global? .v2|.v4? " TANDEM_TYPES, buildLoad},
       {"st",
-       ".weak|.volatile? .global|.local|.shared|.shared::cta? "
+       ".weak|.volatile? .global|.local|.shared|.shared::cta|.shared::cluster? "
        ".wb|.cg|.cs|.wt? " TANDEM_HINTS ".v2|.v4|.v8? " TANDEM_TYPES,
        buildStore},
       {"st",
        ".relaxed|.release|.mmio .relaxed? " TANDEM_SCOPES
-       " .global|.shared|.shared::cta? " TANDEM_HINTS
+       " .global|.shared|.shared::cta|.shared::cluster? " TANDEM_HINTS
        ".v2|.v4|.v8? " TANDEM_TYPES,
        buildStore, "release orders nothing yet"},
       {"prefetch", ".global|.local? .L1|.L2", buildHint, "no effect"},

@@ -175,11 +175,17 @@ static void buildIsSpace(Builder &b, const Match &m) {
   if (!operandsOf(b, Type::Pred, {Type::B64}))
     return;
   b.inst->imm = static_cast<int64_t>(windowOf(m.parts[0]));
+  // Another CTA's shared memory is in shared::cluster, not in shared::cta.
+  if (m.is(0, ".shared") || m.is(0, ".shared::cta"))
+    b.inst->flags = clusterRankShift;
   b.inst->run = [](Exec &x, const Inst &i) {
     const uint64_t *a = x.lanes<uint64_t>(i.a);
     auto window = static_cast<uint64_t>(i.imm);
-    setMask(x, i.d,
-            maskOf([=](int l) { return (a[l] & windowMask) == window; }));
+    unsigned own = i.flags ? i.flags : 63;
+    setMask(x, i.d, maskOf([=](int l) {
+              return (a[l] & windowMask) == window &&
+                     !((a[l] & ~windowMask) >> own);
+            }));
   };
 }
 

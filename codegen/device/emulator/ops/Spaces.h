@@ -14,6 +14,8 @@ inline bool spaceNamed(std::string_view modifier, Space &space) {
     space = Space::Global;
   else if (modifier == ".shared" || modifier == ".shared::cta")
     space = Space::Shared;
+  else if (modifier == ".shared::cluster")
+    space = Space::SharedCluster;
   else if (modifier == ".local")
     space = Space::Local;
   else if (modifier == ".const")

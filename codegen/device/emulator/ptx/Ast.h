@@ -93,7 +93,7 @@ struct Entry {
   std::map<std::string, size_t> labels;
   /// `.branchtargets` lists by label.
   std::map<std::string, std::vector<std::string>> branchTables;
-  std::vector<int> reqntid, maxntid;
+  std::vector<int> reqntid, maxntid, reqCluster;
 };
 
 struct Module {

@@ -224,6 +224,8 @@ void Parser::performance(Entry &kernel) {
     kernel.reqntid = values;
   else if (name == ".maxntid")
     kernel.maxntid = values;
+  else if (name == ".reqnctapercluster")
+    kernel.reqCluster = values;
   else if (name == ".pragma")
     skipPast(';');
 }

@@ -210,6 +210,23 @@ inline std::vector<float> reals(size_t count, uint64_t seed) {
   return values;
 }
 
+/// How far a sum may be from the exact one when every addend passes through at
+/// most \p depth rounded f32 additions and their magnitudes add up to
+/// \p magnitude: each addition is off by a factor of at most 1 + u with
+/// u = 2^-24, so the sum by depth u / (1 - depth u) of the magnitude (Higham,
+/// Accuracy and Stability of Numerical Algorithms, eq. 4.4).
+inline double sumBound(double depth, double magnitude) {
+  const double relative = depth * 0x1p-24;
+  return relative / (1 - relative) * magnitude;
+}
+
+/// The longest chain of additions of a tile.reduce over \p layout: a thread's
+/// registers one by one, lanes in a butterfly, warps one by one.
+inline double reductionDepth(const tile::LinearLayout &layout) {
+  return static_cast<double>(layout.numRegisters() - 1) + 5 +
+         layout.numWarps() - 1;
+}
+
 /// Reals as elements of a 16-bit or other float type.
 inline Bytes elements(DType type, const std::vector<float> &values) {
   Bytes bytes(values.size() * dtypeSize(type));

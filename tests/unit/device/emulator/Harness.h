@@ -24,6 +24,7 @@ struct Case {
   std::string name = "k";
   std::array<int, 3> block = {1, 1, 1};
   std::array<int64_t, 3> grid = {1, 1, 1};
+  std::array<int, 3> cluster = {1, 1, 1};
   int64_t sharedBytes = 0;
   bool ctasCommunicate = false;
   LaunchOptions options;
@@ -62,6 +63,7 @@ inline Kernel kernelOf(const Case &c) {
   kernel.launch.kernel = c.name;
   kernel.launch.target = "sm_90a";
   kernel.launch.block = c.block;
+  kernel.launch.cluster = c.cluster;
   for (size_t i = 0; i < 3; ++i)
     kernel.launch.grid[i] = IntExpr(c.grid[i]);
   kernel.launch.sharedBytes = c.sharedBytes;

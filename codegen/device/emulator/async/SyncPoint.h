@@ -1,0 +1,29 @@
+//===- SyncPoint.h - What an arrival tells those who wait -------*- C++ -*-===//
+//
+// The accesses that happen before everything after a wait: those of the warps
+// that arrived, and those that they knew of. Barriers of a cluster and
+// mbarriers have one a phase.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_DEVICE_EMULATOR_ASYNC_SYNCPOINT_H
+#define TANDEM_CODEGEN_DEVICE_EMULATOR_ASYNC_SYNCPOINT_H
+
+#include "codegen/device/emulator/Exec.h"
+
+namespace tandem::emulator {
+
+struct SyncPoint {
+  /// By rank of the CTA: the clock up to which accesses of each warp are known.
+  std::vector<std::array<uint32_t, 32>> seen;
+
+  void clear() { seen.clear(); }
+  /// The executing warp's accesses so far, and what it knows, become part of
+  /// it.
+  void release(Exec &x);
+  /// What it holds happens before what the executing warp does from here on.
+  void acquire(Exec &x) const;
+};
+
+} // namespace tandem::emulator
+
+#endif // TANDEM_CODEGEN_DEVICE_EMULATOR_ASYNC_SYNCPOINT_H
