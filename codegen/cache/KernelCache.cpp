@@ -73,9 +73,10 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
   }
   out << "tile " << schedule.tileRows << ' ' << schedule.tileCols << ' '
       << schedule.tileDepth << ' ' << schedule.warps << ' '
-      << schedule.threadCols << ' ' << schedule.splitsColumns
-      << schedule.loopsColumns << schedule.usesTensorCore << "\nrows "
-      << schedule.rows;
+      << schedule.threadCols << ' ' << schedule.headDim
+      << schedule.newHeadsAreJoined << ' ' << schedule.tilesARound << ' '
+      << schedule.splitsColumns << schedule.loopsColumns
+      << schedule.usesTensorCore << "\nrows " << schedule.rows;
   for (const std::string &size : schedule.rowSizes)
     out << " [" << size << ']';
   out << "\ncols " << schedule.cols << " k " << schedule.depth << " window "

@@ -15,8 +15,8 @@ struct StepShape {
   int axis = -1;
   /// Gathers its rows, so that it can only come first.
   bool beginsKernel = false;
-  /// Gives one value a row, so that nothing can follow.
-  bool endsKernel = false;
+  /// Why nothing can follow; empty where something can.
+  std::string endsBecause;
 };
 } // namespace
 
@@ -44,7 +44,7 @@ static StepShape shapeOf(const Step &step, const Graph &graph, int index) {
   case Opcode::SAMPLE_ARGMAX:
     shape.space = graph.values[graph.args[index][0]].type.shape;
     shape.axis = static_cast<int>(shape.space.size()) - 1;
-    shape.endsKernel = true;
+    shape.endsBecause = "it gives one value a row";
     break;
   case Opcode::GEMM_TILE:
     shape.family = Family::Matmul;
@@ -53,6 +53,20 @@ static StepShape shapeOf(const Step &step, const Graph &graph, int index) {
   case Opcode::GEMV_TILE:
     shape.family = Family::Gemv;
     shape.beginsKernel = true;
+    break;
+  case Opcode::ATTENTION_TILE:
+  case Opcode::ATTN_STEP:
+    shape.family = Family::Attention;
+    shape.beginsKernel = true;
+    shape.endsBecause = "its CTAs are heads";
+    break;
+  case Opcode::GDN_STEP:
+    shape.family = Family::Recurrence;
+    shape.beginsKernel = true;
+    shape.endsBecause = "its CTAs are heads";
+    break;
+  case Opcode::ATTENTION_COMBINE:
+    shape.axis = last;
     break;
   default:
     break;
@@ -125,9 +139,16 @@ private:
     if (isClosed)
       return stepText(recipe, last) + " ends its kernel: " + closedBecause;
     if (shape.beginsKernel)
-      return shape.family == Family::RowWise
-                 ? "it gathers its rows from a table"
-                 : "a matrix product computes its own tiles";
+      switch (shape.family) {
+      case Family::RowWise:
+        return "it gathers its rows from a table";
+      case Family::Matmul:
+      case Family::Gemv:
+        return "a matrix product computes its own tiles";
+      case Family::Attention:
+      case Family::Recurrence:
+        return "its CTAs are heads";
+      }
     if (shape.space != current.space)
       return "its rows have shape " + shapeText(shape.space) + ", " +
              stepText(recipe, last) + "'s " + shapeText(current.space);
@@ -195,9 +216,9 @@ private:
       axisStep = step;
     }
     current.steps.push_back(step);
-    if (shape.endsKernel) {
+    if (!shape.endsBecause.empty()) {
       isClosed = true;
-      closedBecause = "it gives one value a row";
+      closedBecause = shape.endsBecause;
     } else if (!writesAllColumns(recipe.steps[step]) &&
                graph.values[graph.results[step][0]].output >= 0) {
       isClosed = true;

@@ -15,7 +15,7 @@
 namespace tandem::codegen {
 
 /// The schedules that a kernel may use.
-enum class Family : uint8_t { RowWise, Matmul, Gemv };
+enum class Family : uint8_t { RowWise, Matmul, Gemv, Attention, Recurrence };
 
 struct KernelPlan {
   Family family = Family::RowWise;

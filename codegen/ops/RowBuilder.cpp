@@ -19,6 +19,8 @@ static tile::LinearLayout layoutFor(const KernelSchedule &schedule) {
   int64_t rows = schedule.tileRows, cols = schedule.tileCols;
   switch (schedule.plan.family) {
   case Family::RowWise:
+  case Family::Attention:
+  case Family::Recurrence:
     break;
   case Family::Matmul:
     return schedule.usesTensorCore
@@ -119,6 +121,10 @@ static Value remainder(ImplicitLocOpBuilder &b, Value x, Value y) {
 }
 
 void RowBuilder::place() {
+  // Ops that address heads find their own place.
+  if (schedule.plan.family == Family::Attention ||
+      schedule.plan.family == Family::Recurrence)
+    return;
   Value id = tile::ProgramIdOp::create(b, b.getI64Type(), 0);
   if (schedule.plan.family == Family::Gemv)
     return placeGemv(id);

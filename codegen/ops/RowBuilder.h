@@ -105,6 +105,8 @@ public:
   void restrictRows(mlir::Value keep);
   /// Reports rows of the current step through the launch's error slot.
   void reportRows(mlir::Value bad);
+  /// The same for one row, given as an i1 and its number.
+  void reportRow(mlir::Value bad, mlir::Value row);
   /// An integer param as an i64, or null when the step does not give it. On the
   /// device it is read for sequence \p batch, a null value where there is only
   /// one.
@@ -114,6 +116,13 @@ public:
   mlir::Value scalarConstant(int64_t value);
   mlir::Value pointer(const ScheduledOperand &operand);
   const ScheduledOperand &operandOf(size_t arg, Usage usage) const;
+  /// Where the step's result lies, or null when it stays in the kernel or
+  /// nobody reads it.
+  const ScheduledOperand *resultOperand(size_t result) const;
+  /// Whether the caller sees what is written there.
+  bool isFinal(const ScheduledOperand &operand) const {
+    return input.graph.values[operand.value].isFinal();
+  }
   const KernelSchedule &plan() const { return schedule; }
   StepContract &contract() { return contracts.back(); }
   /// Where the tile's columns start, and where the kernel's end.
@@ -168,6 +177,7 @@ private:
   std::map<int, Computed> values;
   std::vector<Pending> stores;
   std::vector<StepContract> contracts;
+  mlir::Value errorSlotPointer();
   Rows rows;
   mlir::Value firstRow, live, keptRows, errorSlot;
   mlir::Value gemvColumns; // column of each tile row

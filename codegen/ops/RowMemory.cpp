@@ -51,6 +51,14 @@ const ScheduledOperand &RowBuilder::operandOf(size_t arg, Usage usage) const {
   return *operand;
 }
 
+const ScheduledOperand *RowBuilder::resultOperand(size_t result) const {
+  int value = input.graph.results[current][result];
+  for (const ScheduledOperand &operand : schedule.operands)
+    if (operand.value == value && operand.isWritten)
+      return &operand;
+  return nullptr;
+}
+
 RowBuilder::Computed &RowBuilder::computed(int value) {
   Computed &entry = values[value];
   if (entry.raw)
@@ -103,7 +111,7 @@ void RowBuilder::store(const Pending &pending) {
       schedule.plan.family != Family::Gemv && !operand.colStride.empty();
   Value value = broadcastTo(pending.value, true, hasCols);
   Value mask = live;
-  if (keptRows && input.graph.values[operand.value].isFinal())
+  if (keptRows && isFinal(operand))
     mask = mask ? Value(arith::AndIOp::create(b, mask, keptRows)) : keptRows;
   bool isUnit = !hasCols || operand.colStride == "1";
   tile::StoreOp::create(b, value, pointer(operand), rowOffsets(operand), mask,
@@ -175,9 +183,23 @@ Tile RowBuilder::loadTable(size_t arg, Value index, Value mask) {
 
 void RowBuilder::restrictRows(Value keep) { keptRows = keep; }
 
-void RowBuilder::reportRows(Value bad) {
+Value RowBuilder::errorSlotPointer() {
   if (!errorSlot)
     errorSlot = addArg({KernelArg::Kind::ErrorSlot, -1, IntExpr()},
                        LLVM::LLVMPointerType::get(b.getContext(), 1));
-  tile::ReportErrorOp::create(b, errorSlot, bad, rows.numbers, current);
+  return errorSlot;
+}
+
+void RowBuilder::reportRows(Value bad) {
+  tile::ReportErrorOp::create(b, errorSlotPointer(), bad, rows.numbers,
+                              current);
+}
+
+void RowBuilder::reportRow(Value bad, Value row) {
+  Value slot = errorSlotPointer();
+  auto splat = [&](Value scalar) -> Value {
+    return tile::SplatOp::create(b, typeOf(scalar.getType(), false, false),
+                                 scalar);
+  };
+  tile::ReportErrorOp::create(b, slot, splat(bad), splat(row), current);
 }

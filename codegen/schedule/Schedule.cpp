@@ -60,7 +60,12 @@ Result<KernelSchedule> codegen::schedule(const KernelPlan &plan,
                                          const ScheduleInput &input) {
   KernelSchedule schedule;
   schedule.plan = plan;
-  mapSpace(schedule, input);
+  bool addressesItself =
+      plan.family == Family::Attention || plan.family == Family::Recurrence;
+  if (addressesItself)
+    findOperands(schedule, input);
+  else
+    mapSpace(schedule, input);
   Result<void> done;
   switch (plan.family) {
   case Family::RowWise:
@@ -71,6 +76,12 @@ Result<KernelSchedule> codegen::schedule(const KernelPlan &plan,
     break;
   case Family::Gemv:
     done = scheduleGemv(schedule, input);
+    break;
+  case Family::Attention:
+    done = scheduleAttention(schedule, input);
+    break;
+  case Family::Recurrence:
+    done = scheduleRecurrence(schedule, input);
     break;
   }
   if (!done)

@@ -26,6 +26,7 @@ enum class Usage : uint8_t {
   Extent,   // only its shape
   Param,    // an integer param on the device: [], [1] or [B]
   Free,     // addressed by the op itself, by shapes and strides
+  Partial,  // rows of the space; the last dim is the column, and has two more
 };
 
 /// An operand of the record. One value used in two ways is two operands.
@@ -79,6 +80,13 @@ struct KernelSchedule {
   int64_t tileDepth = 0;
   int warps = 4;
   int threadCols = 1;
+  /// Attention and recurrence: the one size of a head that the kernel is for
+  /// (`depth` is then the heads that share one, `tileDepth` those of a CTA),
+  /// and whether new rows come as [B, kvh * D].
+  int64_t headDim = 0;
+  bool newHeadsAreJoined = false;
+  /// Attention: tiles of positions in one round of the loop.
+  int tilesARound = 1;
   /// Columns are cut into tiles that are different CTAs (no reductions).
   bool splitsColumns = false;
   /// Rows are longer than a tile: `tile-loop-columns` cuts them.
@@ -116,6 +124,8 @@ Result<void> checkParameterNames(const CompileOptions &options);
 //===--- Used by the families
 //-----------------------------------------------===//
 
+/// Lists what the kernel reads and writes.
+void findOperands(KernelSchedule &schedule, const ScheduleInput &input);
 /// Finds operands, maps their dims, merges dims into runs and derives strides.
 void mapSpace(KernelSchedule &schedule, const ScheduleInput &input);
 /// The widest access of at most \p limit elements that each operand allows.
@@ -128,6 +138,10 @@ Result<void> scheduleRows(KernelSchedule &schedule, const ScheduleInput &input);
 Result<void> scheduleMatmul(KernelSchedule &schedule,
                             const ScheduleInput &input);
 Result<void> scheduleGemv(KernelSchedule &schedule, const ScheduleInput &input);
+Result<void> scheduleAttention(KernelSchedule &schedule,
+                               const ScheduleInput &input);
+Result<void> scheduleRecurrence(KernelSchedule &schedule,
+                                const ScheduleInput &input);
 
 /// The size of a run of dims in this call, and as an expression.
 int64_t runSize(const KernelSchedule &schedule, const std::vector<int> &run);

@@ -40,6 +40,12 @@ static Usage usageOf(const Step &step, size_t arg) {
   case Opcode::GEMM_TILE:
   case Opcode::GEMV_TILE:
     return arg == 0 ? Usage::MatmulX : arg == 1 ? Usage::MatmulW : Usage::Space;
+  case Opcode::ATTENTION_TILE:
+  case Opcode::ATTN_STEP:
+  case Opcode::GDN_STEP:
+    return Usage::Free;
+  case Opcode::ATTENTION_COMBINE:
+    return Usage::Partial;
   default:
     return Usage::Space;
   }
@@ -76,6 +82,7 @@ static std::vector<int> mapDims(const KernelSchedule &schedule, Usage usage,
     dimOf[rank - 1] = 1;
     return dimOf;
   }
+  case Usage::Partial:
   case Usage::MatmulX: {
     std::vector<Dim> leading(shape.begin(), shape.end() - 1);
     return alignRight(leading, space, rank - 1);
@@ -89,7 +96,8 @@ static std::vector<int> mapDims(const KernelSchedule &schedule, Usage usage,
   return {};
 }
 
-static void findOperands(KernelSchedule &schedule, const ScheduleInput &input) {
+void codegen::findOperands(KernelSchedule &schedule,
+                           const ScheduleInput &input) {
   auto add = [&](int value, Usage usage, bool isWritten, bool isRowResult) {
     if (!isWritten && schedule.find(value, usage))
       return;
@@ -128,9 +136,11 @@ static void findOperands(KernelSchedule &schedule, const ScheduleInput &input) {
   for (int value : plan.writes) {
     if (input.graph.values[value].isUpdate())
       continue;
-    int producer = input.graph.values[value].producer;
-    add(value, Usage::Space, true,
-        input.recipe.steps[producer].op == Opcode::SAMPLE_ARGMAX);
+    const Step &producer =
+        input.recipe.steps[input.graph.values[value].producer];
+    bool isFree = !producer.args.empty() && usageOf(producer, 0) == Usage::Free;
+    add(value, isFree ? Usage::Free : Usage::Space, true,
+        producer.op == Opcode::SAMPLE_ARGMAX);
   }
 }
 
@@ -178,6 +188,14 @@ static void requireShapes(KernelSchedule &schedule) {
                            " of the kernel's space");
     }
   for (const ScheduledOperand &operand : schedule.operands) {
+    if (operand.usage == Usage::Partial) {
+      int last = static_cast<int>(schedule.plan.space.size()) - 1;
+      if (const ScheduledOperand *owner = ownerOf(schedule, last))
+        schedule.require(
+            operand.shape(static_cast<int>(operand.dimOf.size()) - 1) +
+                " == " + owner->shape(owner->dimOf[last]) + " + 2",
+            operand.name + " has two columns more than " + owner->name);
+    }
     if (operand.usage != Usage::Space)
       continue;
     for (size_t d = 0; d < operand.desc.rank(); ++d)
@@ -251,6 +269,8 @@ static void deriveStrides(KernelSchedule &schedule) {
     if (schedule.colRun.empty())
       continue;
     int own = operand.dimOf[schedule.colRun.back()];
+    if (operand.usage == Usage::Partial)
+      own = static_cast<int>(operand.desc.rank()) - 1;
     if (own < 0)
       continue;
     bool isShort = schedule.colRun.size() == 1 && operand.desc.shape[own] <= 1;

@@ -1,0 +1,355 @@
+//===- Attention.cpp - One query token against a window of the cache ------===//
+//
+// A CTA has one sequence, one key/value head and a few of the query heads that
+// share it, so that keys and values are read once. A tile holds R positions of
+// the window, a round of the loop takes U tiles. Row r sees the positions r,
+// r + R, r + 2R, ... and keeps a maximum, a sum and an accumulator of its own,
+// so that the loop needs no exchange between rows; one round rescales them
+// once. After the loop the rows are merged in the fixed order of tile.reduce.
+//
+// The running maximum starts at -inf. As long as it is -inf, differences are
+// taken from 0, so that exp gives 0 instead of the NaN of inf - inf. The merge
+// takes the difference as it is: a window of nothing but -inf is NaN.
+//
+// attn_step does not read the row that it writes: its last position comes from
+// k_new and v_new, rounded as the cache holds them.
+//
+//===----------------------------------------------------------------------===//
+#include "codegen/ops/Attention.h"
+
+#include "codegen/ops/HeadKernel.h"
+#include "codegen/ops/Math.h"
+#include "refops/core/HostNumbers.h"
+
+#include <bit>
+#include <limits>
+
+using namespace mlir;
+using namespace tandem;
+using namespace tandem::codegen;
+
+static constexpr double minusInf = -std::numeric_limits<double>::infinity();
+
+namespace {
+/// What the rows of a tile have seen of the window, for one query head.
+struct Running {
+  Tile max, sum; // Rx1
+  Tile acc;      // RxC
+};
+
+/// The keys or values of positions, as f32 tiles.
+struct Positions {
+  Tile keys, values;
+  Value mask; // Rx1, which exist
+};
+
+class Attention : HeadKernel {
+public:
+  explicit Attention(RowBuilder &k)
+      : HeadKernel(k), isStep(k.step().op == Opcode::ATTN_STEP),
+        q(k.operandOf(0, Usage::Free)),
+        keys(k.operandOf(isStep ? 3 : 1, Usage::Free)),
+        values(k.operandOf(isStep ? 4 : 2, Usage::Free)),
+        out(k.resultOperand(0)), isBatched(q.desc.rank() == 3),
+        isPartial(!isStep && (k.params().getInt("flags", 0) & 2)),
+        numHeads(static_cast<int>(k.plan().tileDepth)),
+        numTiles(k.plan().tilesARound), valueType(values.desc.dtype),
+        columns(constant(k.plan().headDim)), zero(constant(0)) {
+    scale = k.params().getFloat("scale", inverseRoot(k.plan().headDim));
+  }
+
+  void emit() {
+    place();
+    findWindow();
+    loadQueries();
+    std::vector<Running> running = loop(begin());
+    if (isStep)
+      appendAndAttend(running);
+    if (out)
+      for (int head = 0; head < numHeads; ++head)
+        finish(running[head], head);
+    noteContract();
+  }
+
+private:
+  /// The number of a dim that follows the batch.
+  int dim(int number) const { return number + isBatched; }
+
+  Value offset(const ScheduledOperand &operand, int headDim, Value head) {
+    Value at = step(operand, headDim, head);
+    return isBatched ? add(at, step(operand, 0, batch)) : at;
+  }
+
+  void place() {
+    Value id = tile::ProgramIdOp::create(b, b.getI64Type(), 0);
+    Value groups = k.scalar(k.plan().colTiles);
+    Value kvHeads = k.scalar(keys.shape(dim(1)));
+    headTile = remainder(id, groups);
+    Value rest = divide(id, groups);
+    kvHead = remainder(rest, kvHeads);
+    batch = divide(rest, kvHeads);
+    groupSize = k.scalar(k.plan().depth);
+  }
+
+  /// Start, length and whether the window lies in the cache.
+  void findWindow() {
+    Value size = k.scalar(keys.shape(dim(0)));
+    Value sequence = isBatched ? batch : Value();
+    using enum arith::CmpIPredicate;
+    if (isStep) {
+      position = k.param("pos", sequence);
+      start = zero;
+      isGood = compare(ult, position, size);
+      length = position;
+    } else {
+      start = k.param("kv_start", sequence);
+      if (!start)
+        start = zero;
+      isGood = compare(ule, start, size);
+      Value rest = subtract(size, start);
+      length = k.param("kv_len", sequence);
+      if (length)
+        isGood = both(isGood, compare(ule, length, rest));
+      else
+        length = rest;
+    }
+    Value one = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    k.reportRow(arith::XOrIOp::create(b, isGood, one), batch);
+    length = arith::SelectOp::create(b, isGood, length, zero);
+  }
+
+  void loadQueries() {
+    Value first = multiply(headTile, constant(numHeads));
+    for (int head = 0; head < numHeads; ++head) {
+      Value inGroup = add(first, constant(head));
+      Value exists = compare(arith::CmpIPredicate::slt, inGroup, groupSize);
+      Value number = add(multiply(kvHead, groupSize), inGroup);
+      headNumbers.push_back(number);
+      headExists.push_back(exists);
+      Tile raw = load(q, splat(offset(q, dim(0), number)), splat(exists).value,
+                      zero, columns);
+      queries.push_back(widen(q, raw));
+    }
+  }
+
+  std::vector<Running> begin() {
+    Tile none = k.like(rows32(), minusInf), nothing = k.like(rows32(), 0);
+    RankedTensorType type = k.typeOf(b.getF32Type(), true, true);
+    Value acc = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, Attribute(b.getF32FloatAttr(0))));
+    return std::vector<Running>(numHeads, {none, nothing, {acc, &k}});
+  }
+
+  /// A tile Rx1 of f32, for its shape.
+  Tile rows32() {
+    Value number = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    return splat(number, true);
+  }
+
+  std::vector<Running> loop(std::vector<Running> running) {
+    const int64_t rows = k.plan().tileRows;
+    Tile slots = rowNumbers();
+    auto base = [&](const ScheduledOperand &cache) {
+      Value first =
+          add(offset(cache, dim(1), kvHead), step(cache, dim(0), start));
+      Value stride = k.scalar(cache.stride(dim(0)));
+      Value along =
+          arith::MulIOp::create(b, slots.value, splat(stride, true).value);
+      return arith::AddIOp::create(b, along, splat(first, true).value)
+          .getResult();
+    };
+    Value keyRows = base(keys), valueRows = base(values);
+    SmallVector<Value> carried;
+    for (const Running &head : running)
+      carried.append({head.max.value, head.sum.value, head.acc.value});
+    auto loop =
+        scf::ForOp::create(b, zero, length, constant(rows * numTiles), carried);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      take(running, loop.getRegionIterArgs());
+      std::vector<Positions> tiles;
+      for (int i = 0; i < numTiles; ++i) {
+        Value at = add(loop.getInductionVar(), constant(rows * i));
+        Value mask =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, slots.value,
+                                  splat(subtract(length, at), true).value);
+        auto loadAt = [&](const ScheduledOperand &cache, Value from) {
+          Value moved = arith::AddIOp::create(
+              b, from, splat(step(cache, dim(0), at), true).value);
+          return load(cache, {moved, &k}, mask, zero, columns);
+        };
+        tiles.push_back(
+            {loadAt(keys, keyRows), loadAt(values, valueRows), mask});
+      }
+      for (Positions &tile : tiles) {
+        tile.keys = widen(keys, tile.keys);
+        tile.values = widen(values, tile.values);
+      }
+      attend(running, tiles);
+      SmallVector<Value> next;
+      for (const Running &head : running)
+        next.append({head.max.value, head.sum.value, head.acc.value});
+      scf::YieldOp::create(b, next);
+    }
+    take(running, loop.getResults());
+    return running;
+  }
+
+  void take(std::vector<Running> &running, ValueRange values) {
+    for (int head = 0; head < numHeads; ++head)
+      running[head] = {{values[3 * head], &k},
+                       {values[3 * head + 1], &k},
+                       {values[3 * head + 2], &k}};
+  }
+
+  /// One more position of each tile in each row where its mask holds.
+  void attend(std::vector<Running> &running,
+              const std::vector<Positions> &tiles) {
+    Tile none = k.like(rows32(), minusInf), nothing = k.like(rows32(), 0);
+    for (int head = 0; head < numHeads; ++head) {
+      Running &seen = running[head];
+      Tile max = seen.max;
+      std::vector<Tile> scores;
+      for (const Positions &tile : tiles) {
+        Tile score = sumColumns(tile.keys * queries[head]) * scale;
+        scores.push_back(k.select({tile.mask, &k}, score, none));
+        max = maximum(max, scores.back());
+      }
+      Tile isNone = {arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                           max.value, none.value),
+                     &k};
+      Tile from = k.select(isNone, nothing, max);
+      Tile old = exp(seen.max - from), sum, acc;
+      for (size_t i = 0; i < tiles.size(); ++i) {
+        Tile weight = exp(scores[i] - from);
+        sum = i ? sum + weight : weight;
+        acc = i ? fma(rounded(weight), tiles[i].values, acc)
+                : rounded(weight) * tiles[i].values;
+      }
+      seen.max = max;
+      seen.sum = fma(seen.sum, old, sum);
+      seen.acc = fma(seen.acc, old, acc);
+    }
+  }
+
+  /// The weight as the tensor of values would hold it.
+  Tile rounded(Tile weight) {
+    if (dtypeSize(valueType) != 2)
+      return weight;
+    return k.convert(valueType, DType::F32,
+                     k.convert(DType::F32, valueType, weight));
+  }
+
+  /// The new row, written to the cache by the first CTA of its head and read by
+  /// all as the cache holds it.
+  void appendAndAttend(std::vector<Running> &running) {
+    Value isFirst =
+        both(isGood, compare(arith::CmpIPredicate::eq, headTile, zero));
+    Value isRow =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rowNumbers().value,
+                              splat(zero, true).value);
+    Value mask = both(isRow, splat(isGood, true).value);
+    auto append = [&](size_t arg, const ScheduledOperand &cache) {
+      const ScheduledOperand &fresh = k.operandOf(arg, Usage::Free);
+      Value from = newOffset(fresh);
+      auto cast = [&](Tile raw) {
+        return k.convert(fresh.desc.dtype, cache.desc.dtype, raw);
+      };
+      Tile row =
+          cast(load(fresh, splat(from), splat(isGood).value, zero, columns));
+      Value to =
+          add(offset(cache, dim(1), kvHead), step(cache, dim(0), position));
+      store(row, cache, splat(to), splat(isFirst).value, zero, columns);
+      return widen(cache,
+                   cast(load(fresh, splat(from, true), mask, zero, columns)));
+    };
+    Tile key = append(1, keys), value = append(2, values);
+    attend(running, {{key, value, mask}});
+  }
+
+  /// Where the new row of this head starts: [kvh, D], [B, kvh, D] or
+  /// [B, kvh * D].
+  Value newOffset(const ScheduledOperand &fresh) {
+    if (fresh.desc.rank() == 3)
+      return isBatched ? offset(fresh, 1, kvHead) : step(fresh, 1, kvHead);
+    if (!k.plan().newHeadsAreJoined)
+      return step(fresh, 0, kvHead);
+    Value at = step(fresh, 1, multiply(kvHead, columns));
+    return isBatched ? add(at, step(fresh, 0, batch)) : at;
+  }
+
+  void finish(const Running &seen, int head) {
+    Tile max = maxRows(seen.max);
+    Tile weight = exp(seen.max - max);
+    Tile sum = sumRows(seen.sum * weight);
+    Tile acc = sumRows(seen.acc * weight);
+    if (!isStep) {
+      Tile isEmpty = splat(compare(arith::CmpIPredicate::eq, length, zero));
+      sum = k.select(isEmpty, k.like(sum, isPartial ? 0 : 1), sum);
+      acc = k.select(isEmpty, k.like(acc, 0), acc);
+    }
+    Value keeps = headExists[head];
+    // No later kernel may read memory that nobody wrote.
+    if (k.isFinal(*out))
+      keeps = both(keeps, isGood);
+    Value mask = splat(keeps).value;
+    Tile at = splat(offset(*out, dim(0), headNumbers[head]));
+    if (!isPartial) {
+      Tile result = k.convert(DType::F32, k.resultType(), acc / sum);
+      return store(result, *out, at, mask, zero, columns);
+    }
+    store(acc, *out, at, mask, zero, columns);
+    Value one = constant(k.plan().headDim + 1);
+    store(max, *out, at, mask, columns, one);
+    store(sum, *out, at, mask, one, constant(k.plan().headDim + 2));
+  }
+
+  /// Both products are sums of rounded products and fma, over the columns by
+  /// tile.reduce, over the positions in a round, then round by round, then
+  /// merged over the rows. A partial sum is rescaled in each later round, by
+  /// the new row of attn_step, and in the merge.
+  void noteContract() {
+    const KernelSchedule &plan = k.plan();
+    int64_t colLanes = std::min<int64_t>(32, plan.tileCols / plan.threadCols);
+    int64_t rowLanes = std::min(32 / colLanes, plan.tileRows);
+    int64_t rowWarps = plan.tileRows / rowLanes;
+    int64_t colWarps = std::max<int64_t>(1, plan.warps / rowWarps);
+    auto log = [](int64_t power) {
+      return std::countr_zero(static_cast<uint64_t>(power));
+    };
+    int64_t overColumns =
+        log(plan.tileCols / (colLanes * colWarps)) + log(colLanes) + colWarps;
+    int64_t overRows = numTiles + log(rowLanes) + rowWarps;
+    std::string rounds =
+        "ceildiv(n, " + std::to_string(plan.tileRows * numTiles) + ") + ";
+    StepContract &contract = k.contract();
+    contract.dot = "fma";
+    contract.depth =
+        rounds + std::to_string(std::max(overColumns, overRows) + 1);
+    contract.rescales = rounds + "1";
+    contract.order = "rounds of " + std::to_string(numTiles) + " x " +
+                     std::to_string(plan.tileRows) + " positions, then rows (" +
+                     std::to_string(rowLanes) + " lanes, " +
+                     std::to_string(rowWarps) + " warps); heads of " +
+                     std::to_string(plan.tileCols) + " columns (" +
+                     std::to_string(colLanes) + " lanes, " +
+                     std::to_string(colWarps) + " warps)";
+  }
+
+  const bool isStep;
+  const ScheduledOperand &q, &keys, &values;
+  const ScheduledOperand *out;
+  const bool isBatched, isPartial;
+  const int numHeads, numTiles;
+  const DType valueType;
+  Value columns, zero;
+  double scale = 1;
+  Value batch, kvHead, headTile, groupSize;
+  Value position, start, length, isGood;
+  std::vector<Value> headNumbers, headExists;
+  std::vector<Tile> queries;
+};
+} // namespace
+
+void codegen::emitAttention(RowBuilder &k) { Attention(k).emit(); }
