@@ -2,21 +2,18 @@
 #include "refops/Registry.h"
 #include "refops/core/OpInfo.h"
 
-#include <array>
+#include <vector>
 
 using namespace tandem;
 using namespace tandem::refops;
 
-namespace {
-using Table =
-    std::array<std::optional<RefOp>, static_cast<size_t>(Opcode::count)>;
-} // namespace
-
-static const Table &table() {
-  static const Table ops = [] {
-    Table built;
-    built[static_cast<size_t>(Opcode::FUSED)] = ref_fused();
-#define TANDEM_OP(value, NAME, mnemonic, ...) built[value] = ref_##mnemonic();
+/// In the order of allOps.
+static const std::vector<std::optional<RefOp>> &table() {
+  static const std::vector<std::optional<RefOp>> ops = [] {
+    std::vector<std::optional<RefOp>> built(allOps().size());
+    built[opIndex(Opcode::FUSED)] = ref_fused();
+#define TANDEM_OP(value, NAME, mnemonic, ...)                                  \
+  built[opIndex(Opcode::NAME)] = ref_##mnemonic();
 #define TANDEM_UNDEFINED_OP(value, NAME, mnemonic)
 #include "refops/core/OpTable.inc"
 #undef TANDEM_OP
@@ -31,10 +28,9 @@ static const Table &table() {
 }
 
 const RefOp *tandem::refops::find_op(Opcode code) {
-  const size_t index = static_cast<size_t>(code);
-  if (index >= table().size() || !table()[index])
+  if (!isOp(code) || !table()[opIndex(code)])
     return nullptr;
-  return &*table()[index];
+  return &*table()[opIndex(code)];
 }
 
 const RefOp *tandem::refops::find_op(std::string_view nameOrCode) {

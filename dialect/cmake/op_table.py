@@ -38,8 +38,11 @@ def write(path, text):
 def main():
     records = json.load(sys.stdin)
     folder = pathlib.Path(sys.argv[1])
-    cases = [records[name] for name in records["!instanceof"]["Insn_Case"]]
-    by_symbol = {case["symbol"]: case for case in cases}
+    surface = [records[name]
+               for name in records["!instanceof"]["Insn_SurfaceCase"]]
+    cases = [records[name] for name in records["!instanceof"]["Insn_Case"]
+             if records[name] not in surface]
+    by_symbol = {case["symbol"]: case for case in cases + surface}
     cases.sort(key=lambda case: case["value"])
     if [case["value"] for case in cases] != list(range(len(cases))):
         sys.exit("opcodes must count up from 0 without a gap")
@@ -56,10 +59,12 @@ def main():
 
     note = "// Derived from dialect/insn/InsnOps.td; do not edit.\n"
     opcodes, table, descriptions = note, note, note
-    for case in cases:
+    for value, case in enumerate(cases + surface):
         symbol = case["symbol"]
-        args = f'{case["value"]}, {symbol}, {symbol.lower()}'
-        opcodes += f"TANDEM_OPCODE({args})\n"
+        # The sentinel stands between opcodes and the rest.
+        isOpcode = value < len(cases)
+        args = f"{value if isOpcode else value + 1}, {symbol}, {symbol.lower()}"
+        opcodes += f"TANDEM_{'OPCODE' if isOpcode else 'SURFACE_OP'}({args})\n"
         if symbol not in ops:
             table += f"TANDEM_UNDEFINED_OP({args})\n"
             continue

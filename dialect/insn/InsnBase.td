@@ -77,6 +77,12 @@ def Insn_GDN_STEP : Insn_Case<"GDN_STEP", 20>;
 def Insn_ATTN_STEP : Insn_Case<"ATTN_STEP", 21>;
 def Insn_LM_HEAD : Insn_Case<"LM_HEAD", 22>;
 
+/// What recipes may say beside the opcodes; plans and stored codes know nothing
+/// of it.
+class Insn_SurfaceCase<string symbol_> : Insn_Case<symbol_, -1>;
+
+def Insn_MAP : Insn_SurfaceCase<"MAP">;
+
 /// A parameter of an op. `paramType` is bool, int, float or string; `default`
 /// is empty when it follows from shapes, and `required` when there is none;
 /// `range` is a condition on `value`, or the choices of a string separated by

@@ -432,6 +432,24 @@ def Insn_GdnStepOp
   }];
 }
 
+def Insn_MapOp
+    : Insn_Op<Insn_MAP, "map", "0.1", "x*: f[~] -> y: f[~]",
+              [Insn_Param<"expr", "string", "required", "",
+                          "the expression, see refops/core/MapExpr.h">],
+              [Pure]> {
+  let summary = "elementwise expression";
+  let description = [{
+    Each element of the result is the value of `expr` for the elements of the
+    operands a, b, c, ..., which broadcast as in NumPy. For example
+
+        a * sigmoid(b) + c        where(a < 0, 0.01 * a, a)
+
+    has + - * /, the functions exp sqrt rsqrt tanh sigmoid erfc abs floor relu
+    silu min max, and where(x < y, yes, no). Everything is f32, each operation
+    rounds once, and the result once more to its type.
+  }];
+}
+
 def Insn_FusedOp
     : Insn_Op<Insn_FUSED, "fused", "0.1", "->", [],
               [IsolatedFromAbove, SingleBlock]> {

@@ -22,8 +22,12 @@ using namespace tandem;
 #undef TANDEM_OP
 #undef TANDEM_UNDEFINED_OP
 
-std::span<const OpInfo> tandem::opTable() {
-  static const std::array<OpInfo, static_cast<size_t>(Opcode::count)> table = {{
+static constexpr size_t numOpcodes = static_cast<size_t>(Opcode::count);
+
+std::span<const OpInfo> tandem::opTable() { return allOps().first(numOpcodes); }
+
+std::span<const OpInfo> tandem::allOps() {
+  static const std::vector<OpInfo> table = {
 #define TANDEM_UNDEFINED_OP(value, NAME, mnemonic)                             \
   {Opcode::NAME, #NAME, #mnemonic, false, "", {}, ""},
 #define TANDEM_OP(value, NAME, mnemonic, CppClass, signature, summary, params) \
@@ -32,13 +36,23 @@ std::span<const OpInfo> tandem::opTable() {
 #include "refops/core/OpTable.inc"
 #undef TANDEM_OP
 #undef TANDEM_UNDEFINED_OP
-  }};
+  };
   return table;
 }
 
+bool tandem::isOp(Opcode code) {
+  return code >= Opcode::NOP && code != Opcode::count &&
+         static_cast<size_t>(code) <= allOps().size();
+}
+
+size_t tandem::opIndex(Opcode code) {
+  const auto value = static_cast<size_t>(code);
+  return value < numOpcodes ? value : value - 1;
+}
+
 const OpInfo &tandem::opInfo(Opcode code) {
-  assert(code >= Opcode::NOP && code < Opcode::count && "not an opcode");
-  return opTable()[static_cast<size_t>(code)];
+  assert(isOp(code) && "not an op");
+  return allOps()[opIndex(code)];
 }
 
 static bool equalIgnoringCase(std::string_view a, std::string_view b) {
@@ -57,7 +71,7 @@ const OpInfo *tandem::findOpInfo(std::string_view nameOrCode) {
   const auto parsed = std::from_chars(nameOrCode.data(), end, code);
   if (parsed.ec == std::errc() && parsed.ptr == end)
     return code < opTable().size() ? &opTable()[code] : nullptr;
-  for (const OpInfo &op : opTable())
+  for (const OpInfo &op : allOps())
     if (equalIgnoringCase(nameOrCode, op.name))
       return &op;
   return nullptr;
@@ -65,7 +79,7 @@ const OpInfo *tandem::findOpInfo(std::string_view nameOrCode) {
 
 std::string_view tandem::nearestOpName(std::string_view misspelt) {
   std::vector<std::string_view> names;
-  for (const OpInfo &op : opTable())
+  for (const OpInfo &op : allOps())
     names.push_back(op.mnemonic);
   return nearestSpelling(misspelt, names);
 }

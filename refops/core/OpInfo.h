@@ -14,12 +14,20 @@
 
 namespace tandem {
 
-/// The vocabulary. Values are frozen; `count` is the sentinel.
+/// The vocabulary. Values are frozen; `count` is the sentinel. Behind it stands
+/// what only recipes may say (MAP), by name and never by number.
 enum class Opcode : int16_t {
+#define TANDEM_SURFACE_OP(value, NAME, mnemonic)
 #define TANDEM_OPCODE(value, NAME, mnemonic) NAME = value,
 #include "refops/core/Opcodes.inc"
 #undef TANDEM_OPCODE
-  count
+#undef TANDEM_SURFACE_OP
+  count,
+#define TANDEM_SURFACE_OP(value, NAME, mnemonic) NAME = value,
+#define TANDEM_OPCODE(value, NAME, mnemonic)
+#include "refops/core/Opcodes.inc"
+#undef TANDEM_OPCODE
+#undef TANDEM_SURFACE_OP
 };
 
 enum class ParamType : uint8_t { Bool, Int, Float, String };
@@ -61,9 +69,15 @@ struct OpInfo {
 
 /// All opcodes in order of their code; `count` entries.
 std::span<const OpInfo> opTable();
+/// The same, then what only recipes may say.
+std::span<const OpInfo> allOps();
+/// Whether \p code is one of allOps, and its place there.
+bool isOp(Opcode code);
+size_t opIndex(Opcode code);
 const OpInfo &opInfo(Opcode code);
-/// By mnemonic or name in either case, or by decimal code; null if there is no
-/// such opcode. An undefined opcode is found: check `defined`.
+/// One of allOps by mnemonic or name in either case, or an opcode by its
+/// decimal code; null if there is no such op. An undefined opcode is found:
+/// check `defined`.
 const OpInfo *findOpInfo(std::string_view nameOrCode);
 /// The known name nearest to \p misspelt, or empty when none is near.
 std::string_view nearestOpName(std::string_view misspelt);

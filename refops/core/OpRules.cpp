@@ -1,5 +1,6 @@
 //===- OpRules.cpp - The rules that a signature cannot say ----------------===//
 #include "refops/core/OpRules.h"
+#include "refops/core/MapExpr.h"
 #include "refops/core/TypeRules.h"
 
 #include <algorithm>
@@ -71,6 +72,12 @@ public:
       break;
     case Opcode::SOFTMAX:
       checkAxis();
+      break;
+    case Opcode::MAP:
+      if (const auto parsed =
+              parseMapExpr(params.getString("expr", ""), facts.operands.size());
+          !parsed)
+        fail("expr: " + parsed.error().text());
       break;
     case Opcode::DEQUANT:
       bindDequantised();

@@ -29,7 +29,7 @@ Result<Recipe> tandem::checkRecipe(Recipe recipe, std::string_view file) {
   for (size_t i = 0; i < recipe.steps.size(); ++i) {
     Step &step = recipe.steps[i];
     DraftStep one;
-    if (step.op >= Opcode::NOP && step.op < Opcode::count)
+    if (isOp(step.op))
       one.op = &opInfo(step.op);
     else
       messages.add(memberOf(indexed("steps", i), "op"),

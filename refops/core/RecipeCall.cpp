@@ -195,6 +195,7 @@ static bool readsWhereItWrites(Opcode op) {
   case Opcode::LAYERNORM:
   case Opcode::ALLREDUCE_SHARD:
   case Opcode::SAMPLE_ARGMAX:
+  case Opcode::MAP:
     return true;
   default:
     return false;

@@ -154,8 +154,8 @@ private:
   }
 
   DraftStep readStep(const json &j, const std::string &place) {
-    static constexpr std::array<std::string_view, 6> members = {
-        "op", "args", "out", "params", "out_shape", "out_dtype"};
+    static constexpr std::array<std::string_view, 7> members = {
+        "op", "args", "out", "params", "out_shape", "out_dtype", "expr"};
     DraftStep step;
     JsonObject object(j, place, members, messages);
     step.isComplete = object.isValid();
@@ -164,6 +164,8 @@ private:
     readOp(object, place, step);
     readArgs(object, step);
     readOuts(object, place, step);
+    if (object.has("expr"))
+      readExpr(object, step);
     if (const json *params = object.find("params"))
       readParams(*params, object.placeOf("params"), step);
     if (object.has("out_shape")) {
@@ -177,6 +179,18 @@ private:
       step.isComplete &= step.outDtype.has_value();
     }
     return step;
+  }
+
+  /// The expression of a MAP step stands beside its op.
+  void readExpr(JsonObject &object, DraftStep &step) {
+    const std::optional<std::string> text = object.getString("expr");
+    step.isComplete &= text.has_value();
+    if (step.op && step.op->code != Opcode::MAP)
+      messages.add(object.placeOf("expr"),
+                   "only MAP has an expression, this step is " +
+                       std::string(step.op->name));
+    else if (text)
+      step.params.values.insert_or_assign("expr", *text);
   }
 
   void checkOutShape(const std::vector<Dim> &shape, const std::string &place) {

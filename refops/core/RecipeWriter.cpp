@@ -55,10 +55,15 @@ static json stepToJson(const Step &step) {
     for (const ValueRef &out : step.outs)
       j["out"].push_back(refToJson(out, true));
   }
-  if (!step.params.values.empty()) {
+  if (step.op == Opcode::MAP)
+    j["expr"] = step.params.getString("expr", "");
+  if (step.params.values.size() > (step.op == Opcode::MAP ? 1u : 0u)) {
     json params = json::object();
     for (const auto &[name, value] : step.params.values)
-      if (const std::optional<size_t> operand = step.params.operandOf(name))
+      if (step.op == Opcode::MAP && name == "expr")
+        continue;
+      else if (const std::optional<size_t> operand =
+                   step.params.operandOf(name))
         params[name] = refToJson(step.args[*operand], false);
       else
         params[name] = paramToJson(value);

@@ -98,12 +98,12 @@ const std::vector<Signature> &tandem::signaturesOf(const OpInfo &op) {
   assert(op.defined && "an undefined op has no signature");
   static const std::vector<std::vector<Signature>> parsed = [] {
     std::vector<std::vector<Signature>> all;
-    for (const OpInfo &entry : opTable())
+    for (const OpInfo &entry : allOps())
       all.push_back(entry.defined ? parseAlternatives(entry.signature)
                                   : std::vector<Signature>());
     return all;
   }();
-  return parsed[static_cast<size_t>(op.code)];
+  return parsed[opIndex(op.code)];
 }
 
 const Signature &tandem::signatureOf(const OpInfo &op) {
