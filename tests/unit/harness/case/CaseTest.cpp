@@ -36,11 +36,11 @@ TEST_SUITE("harness case") {
         "case 'softmax:9:1': made by generator version '9', this is version 2");
     CHECK(lineError("softmax:2:1.x") ==
           "case 'softmax:2:1.x': choice 1: expected a number, got 'x'");
-    CHECK(lineError("softmacks:1:1") ==
-          "case 'softmacks:1:1': no op is named 'softmacks'; did you mean "
+    CHECK(lineError("softmacks:2:1") ==
+          "case 'softmacks:2:1': no op is named 'softmacks'; did you mean "
           "'softmax'?");
     CHECK(
-        lineError("@/no/such.json:1:1").find("/no/such.json: cannot be read") ==
+        lineError("@/no/such.json:2:1").find("/no/such.json: cannot be read") ==
         0);
   }
 
