@@ -32,7 +32,8 @@ TEST_SUITE("fused") {
           numElements(spec) > mostElements ||
           numMultiplyAdds(spec) > mostMultiplyAdds)
         continue;
-      CAPTURE(Case{"chain", choices.record(), std::nullopt}.line());
+      const Case thisCase = {"chain", choices.record(), std::nullopt};
+      CAPTURE(thisCase.line());
       Result<std::vector<HostTensor>> inputs = makeInputs(spec);
       REQUIRE(inputs);
       spec.fuse = true;
