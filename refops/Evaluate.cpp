@@ -100,6 +100,7 @@ static Expected expectedFrom(Buffer buffer) {
   expected.value = std::move(buffer.value);
   expected.error = std::move(buffer.error);
   expected.alternatives = std::move(buffer.alternatives);
+  expected.integers = std::move(buffer.integers);
   return expected;
 }
 

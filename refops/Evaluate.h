@@ -32,6 +32,8 @@ struct Expected {
   /// element, empty when only `value` is right; no lists at all when
   /// that holds for every element.
   std::vector<std::vector<int64_t>> alternatives;
+  /// For int64 outputs `value` exactly: a double holds integers up to 2^53.
+  std::vector<int64_t> integers;
 };
 
 /// An index of EMBED outside its table.

@@ -14,6 +14,8 @@ Buffer::Buffer(DType dtype, const Dims &shape, bool isRounded, bool hasErrors)
   value.resize(count);
   if (hasErrors)
     error.resize(count);
+  if (dtype == DType::I64)
+    integers.resize(count);
 }
 
 static TensorDesc withAxisMovedLast(TensorDesc desc, size_t axis) {
@@ -32,7 +34,8 @@ Source::Source(const View &view)
 
 Source::Source(const Buffer &buffer)
     : layout(buffer.desc), dense(true), values(buffer.value.data()),
-      errors(buffer.error.empty() ? nullptr : buffer.error.data()) {}
+      errors(buffer.error.empty() ? nullptr : buffer.error.data()),
+      integers(buffer.integers.empty() ? nullptr : buffer.integers.data()) {}
 
 Source Source::broadcastTo(const Dims &shape) const {
   Source result = *this;
@@ -116,7 +119,8 @@ int64_t Source::readInteger(int64_t linear) const {
     result = bytes ? loadInteger(layout.dtype,
                                  bytes + offset * static_cast<int64_t>(
                                                       dtypeSize(layout.dtype)))
-                   : static_cast<int64_t>(values[offset]);
+             : integers ? integers[offset]
+                        : static_cast<int64_t>(values[offset]);
   });
   return result;
 }
@@ -150,6 +154,25 @@ void Sink::markFaulty(int64_t first, int64_t count) {
     target->error[static_cast<size_t>(i)] = infinity;
 }
 
+/// As a conversion to int64 does it: toward zero, saturating.
+static int64_t toInteger(double value) {
+  std::byte bytes[8];
+  storeDouble(DType::I64, value, bytes);
+  return loadInteger(DType::I64, bytes);
+}
+
+void Sink::makeExact(int64_t first, int64_t count, const int64_t *in) {
+  assert(layout.dtype == DType::I64 && "other types fit in a double");
+  forRuns(layout, dense, first, count,
+          [&](int64_t offset, int64_t stride, int64_t n) {
+            for (int64_t i = 0; i < n; ++i, offset += stride, ++in)
+              if (data)
+                storeInteger(DType::I64, *in, data + offset * 8);
+              else
+                target->integers[static_cast<size_t>(offset)] = *in;
+          });
+}
+
 template <typename T>
 void Sink::writeRange(int64_t first, int64_t count, const T *in) {
   const DType type = layout.dtype;
@@ -166,6 +189,8 @@ void Sink::writeRange(int64_t first, int64_t count, const T *in) {
               ++in;
               const size_t at = static_cast<size_t>(offset);
               target->value[at] = valueOf(x);
+              if (!target->integers.empty())
+                target->integers[at] = toInteger(valueOf(x));
               if (!target->error.empty())
                 target->error[at] = errorOf(x);
               if (!target->unwritten.empty())

@@ -27,6 +27,8 @@ struct Buffer {
   std::vector<uint8_t> unwritten;
   /// Other indices that a near-tie allows; empty when there is none at all.
   std::vector<std::vector<int64_t>> alternatives;
+  /// For int64 the elements exactly: a double holds integers up to 2^53.
+  std::vector<int64_t> integers;
   /// Whether written numbers are rounded to `desc.dtype`: scratch is, the
   /// recipe's outputs are left to the comparison.
   bool isRounded = false;
@@ -87,6 +89,7 @@ private:
   const std::byte *bytes = nullptr;
   const double *values = nullptr;
   const double *errors = nullptr;
+  const int64_t *integers = nullptr;
 };
 
 class Sink {
@@ -100,6 +103,8 @@ public:
 
   void write(int64_t first, int64_t count, const double *in);
   void write(int64_t first, int64_t count, const Bounded *in);
+  /// Replaces elements of an int64 sink that were written by these.
+  void makeExact(int64_t first, int64_t count, const int64_t *in);
 
   /// Says that elements which are not written from now on are left untouched.
   void expectPartialWrites();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -26,8 +27,28 @@ std::vector<Subject> tandem::harness::allSubjects() {
   return subjects;
 }
 
+/// More than 20 % of a run proves nothing (TESTING, section 2), and that is no
+/// accident. A healthy generator gives at most p = 5 %; by Chernoff's bound the
+/// chance that n of its cases have a share of q > p or more is at most
+///
+///     exp(-n (q ln(q/p) + (1 - q) ln((1 - q)/(1 - p))))
+///
+/// and a run is flagged only below one in a million (ln 10^6 = 13.8). At the
+/// limit q = 20 % the parenthesis is 0.1398, so from 99 cases on the limit
+/// alone decides; of 30 cases it takes 11.
+bool tandem::harness::isTooVacuous(int64_t mistrusted, int64_t cases) {
+  if (5 * mistrusted <= cases)
+    return false;
+  const double p = 0.05;
+  const double n = static_cast<double>(cases);
+  const double q = static_cast<double>(mistrusted) / n;
+  const double rest = q < 1 ? (1 - q) * std::log((1 - q) / (1 - p)) : 0;
+  return n * (q * std::log(q / p) + rest) >= std::log(1e6);
+}
+
 bool CampaignReport::isMistrusted() const {
-  return 5 * verdicts[static_cast<size_t>(Verdict::Mistrusted)] > cases;
+  return isTooVacuous(verdicts[static_cast<size_t>(Verdict::Mistrusted)],
+                      cases);
 }
 
 bool CampaignReport::isClean() const {

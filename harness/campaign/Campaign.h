@@ -75,6 +75,10 @@ struct OpTally {
   bool operator==(const OpTally &) const = default;
 };
 
+/// Whether so many mistrusted cases fail a run: more than 20 % of it, and more
+/// than chance gives a healthy generator once in a million runs.
+bool isTooVacuous(int64_t mistrusted, int64_t cases);
+
 struct CampaignReport {
   uint64_t seed = 0;
   std::string device;
@@ -94,7 +98,7 @@ struct CampaignReport {
   double seconds = 0;
   bool wasStopped = false;
 
-  /// More than 20 % of the cases prove nothing.
+  /// isTooVacuous.
   bool isMistrusted() const;
   bool isClean() const;
 };

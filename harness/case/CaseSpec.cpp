@@ -23,6 +23,27 @@ TensorDesc CaseSpec::outputDesc(size_t index) const {
   return describe(recipe.outputs[index].type, dims, outputs[index].layout);
 }
 
+PlacedOperands tandem::harness::placeOperands(const CaseSpec &spec) {
+  PlacedOperands placed;
+  uint64_t base = uint64_t(1) << 44;
+  auto place = [&base](TensorDesc desc, const LayoutSpec &layout) {
+    const auto offset =
+        static_cast<uint64_t>(layout.offset) * dtypeSize(desc.dtype);
+    const Operand operand{std::move(desc), base + offset};
+    base += uint64_t(1) << 40;
+    return operand;
+  };
+  for (size_t i = 0; i < spec.inputs.size(); ++i)
+    placed.inputs.push_back(place(spec.inputDesc(i), spec.inputs[i].layout));
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    const OperandSpec &output = spec.outputs[i];
+    placed.outputs.push_back(
+        output.aliasOf >= 0 ? placed.inputs[static_cast<size_t>(output.aliasOf)]
+                            : place(spec.outputDesc(i), output.layout));
+  }
+  return placed;
+}
+
 std::string tandem::harness::opsOf(const Recipe &recipe) {
   std::string ops;
   for (const Step &step : recipe.steps) {

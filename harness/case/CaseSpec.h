@@ -85,6 +85,14 @@ void to_json(nlohmann::json &j, const CaseSpec &spec);
 /// Fails with the place of the first member that does not fit.
 Result<CaseSpec> specFromJson(const nlohmann::json &j, std::string_view place);
 
+/// The case's operands where a device could put them, far apart and without
+/// memory behind them: for checks of a call, and for a compiler, which looks at
+/// alignment only.
+struct PlacedOperands {
+  std::vector<Operand> inputs, outputs;
+};
+PlacedOperands placeOperands(const CaseSpec &spec);
+
 /// The ops of a recipe in order: `rmsnorm+gelu`.
 std::string opsOf(const Recipe &recipe);
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <unordered_map>
 
 using namespace tandem;
 using namespace tandem::harness;
@@ -111,8 +110,7 @@ void Collector::checkFloat(int64_t i, const std::byte *bytes,
   const double y = loadDouble(type, bytes);
   Receipt &receipt = result.receipt;
   receipt.hasBound |= bound > 0;
-  result.zeros += roundTo(type, ref) == 0;
-  result.nans += std::isnan(ref);
+  result.zerosMatch &= roundTo(type, ref) != 0 || y == 0;
   const double ratio = observedRatio(type, y, ref, bound);
   if (ratio > receipt.ratio || receipt.worst < 0) {
     receipt.ratio = ratio;
@@ -141,11 +139,11 @@ void Collector::checkInteger(int64_t i, const std::byte *bytes,
   const int64_t y = loadInteger(type, bytes);
   std::byte rounded[8] = {};
   storeDouble(type, expected.value[at], rounded);
-  const int64_t ref = loadInteger(type, rounded);
-  result.zeros += ref == 0;
-  // Beyond 2^53 the reference's double stands for all int64 that round to it.
-  bool isRight = y == ref || (std::abs(expected.value[at]) > 0x1p53 &&
-                              static_cast<double>(y) == expected.value[at]);
+  // Beyond 2^53 a double stands for many int64.
+  const int64_t ref = at < expected.integers.size()
+                          ? expected.integers[at]
+                          : loadInteger(type, rounded);
+  bool isRight = y == ref;
   if (at < expected.alternatives.size() && !expected.alternatives[at].empty()) {
     ++result.receipt.nearTies;
     const auto &others = expected.alternatives[at];
@@ -161,8 +159,6 @@ void Collector::checkBytes(int64_t i, const std::byte *bytes,
   const size_t size = dtypeSize(expected.desc.dtype);
   const std::byte *right = rules.bytes.data() + static_cast<size_t>(i) * size;
   const double value = loadDouble(expected.desc.dtype, right);
-  result.zeros += value == 0;
-  result.nans += std::isnan(value);
   if (std::memcmp(bytes, right, size) == 0 ||
       (!rules.nanPayload && std::isnan(value) &&
        std::isnan(loadDouble(expected.desc.dtype, bytes))))
@@ -191,7 +187,6 @@ Comparison tandem::harness::compareOutput(const std::string &name,
   const int64_t count = expected.desc.numElements();
   result.receipt.output = name;
   result.receipt.elements = count;
-  std::unordered_map<uint64_t, int64_t> histogram;
   for (int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(i);
     const std::byte *element = bytes.data() + at * size;
@@ -207,19 +202,13 @@ Comparison tandem::harness::compareOutput(const std::string &name,
       ++result.receipt.unchecked;
       continue;
     }
-    ++result.checked;
+    result.census.add(type, element);
     if (!rules.bytes.empty())
       collect.checkBytes(i, element, isUntouched);
     else if (isFloat(type))
       collect.checkFloat(i, element, isUntouched);
     else
       collect.checkInteger(i, element, isUntouched);
-    // Constants are counted over a sample: vacuity is a property of the whole.
-    if (i < 4096) {
-      uint64_t bits = 0;
-      std::memcpy(&bits, element, size);
-      result.mostCommon = std::max(result.mostCommon, ++histogram[bits]);
-    }
   }
   return result;
 }
@@ -227,18 +216,10 @@ Comparison tandem::harness::compareOutput(const std::string &name,
 std::optional<std::string>
 tandem::harness::vacuity(const Comparison &comparison,
                          const std::string &expect) {
-  const int64_t checked = comparison.checked;
-  if (checked == 0)
+  const Vacuity found = comparison.census.vacuity();
+  // NaN are always compared exactly; a zero may lie within a bound.
+  if (found == Vacuity::None || (found == Vacuity::NaN && expect == "nan") ||
+      (found == Vacuity::Zero && expect == "zero" && comparison.zerosMatch))
     return std::nullopt;
-  if (2 * comparison.nans > checked)
-    return expect == "nan" ? std::nullopt
-                           : std::optional<std::string>("mostly NaN");
-  // One index 0 is an answer; many of them are not.
-  if (2 * comparison.zeros > checked && checked >= 4)
-    return expect == "zero" ? std::nullopt
-                            : std::optional<std::string>("mostly zero");
-  if (checked >= 4 &&
-      2 * comparison.mostCommon > std::min<int64_t>(checked, 4096))
-    return "mostly one constant";
-  return std::nullopt;
+  return vacuityText(found);
 }

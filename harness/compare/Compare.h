@@ -14,6 +14,7 @@
 #ifndef TANDEM_HARNESS_COMPARE_COMPARE_H
 #define TANDEM_HARNESS_COMPARE_COMPARE_H
 
+#include "harness/compare/Census.h"
 #include "harness/compare/Verdict.h"
 #include "refops/Evaluate.h"
 
@@ -49,8 +50,10 @@ struct Comparison {
   /// Wrong, if any: kind and message of the first wrong element.
   std::optional<Failure> failure;
   int64_t numWrong = 0;
-  /// Counts for the vacuity rule, over checked elements.
-  int64_t zeros = 0, nans = 0, mostCommon = 0, checked = 0;
+  /// What the elements with a verdict are.
+  Census census;
+  /// Whether every zero that is expected is one.
+  bool zerosMatch = true;
 };
 
 /// Compares one output. \p bytes holds its elements in row-major order;
@@ -62,9 +65,9 @@ Comparison compareOutput(const std::string &name,
                          std::span<const uint8_t> untouched,
                          const CompareRules &rules = {});
 
-/// Why a right output proves nothing, or nothing if it proves something:
-/// more than half of it is zero, NaN or one constant. Outputs of fewer than
-/// four elements are not called constant.
+/// Why a right output proves nothing, or nothing if it proves something: see
+/// Census. An output may be full of what \p expect (`nan`, `zero`) declares, if
+/// it is so exactly.
 std::optional<std::string> vacuity(const Comparison &comparison,
                                    const std::string &expect);
 

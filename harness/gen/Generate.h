@@ -19,7 +19,9 @@ Result<CaseSpec> generate(const std::string &scope,
                           const std::optional<Recipe> &recipe,
                           Choices &choices);
 
-/// A random case: choices drawn from \p seed, recorded in the result.
+/// A random case: choices drawn from \p seed, recorded in the result. Most
+/// draws that would prove nothing (harness/gen/Foresight.h) are thrown away: a
+/// choice sequence still means the same case, only the odds change.
 Result<Case> randomCase(const std::string &scope,
                         const std::optional<Recipe> &recipe, uint64_t seed);
 

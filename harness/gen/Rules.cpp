@@ -177,3 +177,36 @@ Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
   }
   return params;
 }
+
+std::map<std::string, std::string>
+tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
+  enum Reader { Rows, Products };
+  struct Parameter {
+    const char *name;
+    Reader reader;
+    std::vector<int> values;
+  };
+  // Short blocks make rows loop, odd splits of rows and warps move every tail.
+  static const std::vector<Parameter> parameters = {
+      {"block", Rows, {64, 8, 32, 512}},   {"chunk", Rows, {64, 32, 256}},
+      {"rows", Rows, {1, 2, 8}},           {"warps", Rows, {1, 2, 8}},
+      {"tile_m", Products, {32, 64, 128}}, {"tile_n", Products, {32, 64, 128}},
+      {"tile_k", Products, {32, 64}},
+  };
+  if (!choices.rarely(8))
+    return {};
+  Reader reader = Rows;
+  for (const Step &step : recipe.steps)
+    if (step.op == Opcode::GEMM_TILE || step.op == Opcode::GEMV_TILE)
+      reader = Products;
+  std::vector<int> weights;
+  for (const Parameter &parameter : parameters)
+    weights.push_back(parameter.reader == reader);
+  const size_t which = choices.pick(weights);
+  const Parameter &parameter = parameters[which];
+  // A replayed choice may name a parameter that nothing here reads.
+  if (!weights[which])
+    return {};
+  const int value = parameter.values[choices.draw(parameter.values.size())];
+  return {{parameter.name, std::to_string(value)}};
+}

@@ -8,7 +8,7 @@
 #define TANDEM_HARNESS_GEN_RULES_H
 
 #include "harness/case/Choices.h"
-#include "refops/core/Signature.h"
+#include "refops/core/Recipe.h"
 
 #include <map>
 #include <string>
@@ -34,6 +34,11 @@ int64_t workLimit(Opcode op, int64_t elements);
 Params drawParams(Choices &choices, const OpInfo &op,
                   const std::map<std::string, int64_t> &sizes, size_t rank,
                   bool isAlone);
+
+/// Draws schedule parameters for the kernels of \p recipe: none (the minimum)
+/// or one. The compiler may refuse what its families cannot do.
+std::map<std::string, std::string> drawSchedule(Choices &choices,
+                                                const Recipe &recipe);
 
 } // namespace tandem::harness
 

@@ -177,8 +177,10 @@ static double floatValue(Kind kind, const Place &at) {
                                     : 16 + 2 * static_cast<double>(at.col % 8);
   case Kind::Equal:
     return normal(Random(at.seed));
-  case Kind::Ties: // the maximum appears in about a third of the places
-    return static_cast<double>(at.random().below(3)) * 0.5 - 1;
+  case Kind::Ties: { // the maximum, a zero of either sign, in about a third
+    const double tie = static_cast<double>(at.random().below(3)) * 0.5 - 1;
+    return tie == 0 && at.random(1).below(2) ? -0.0 : tie;
+  }
   case Kind::SignedZero:
     return at.random().below(2) ? -0.0 : 0.0;
   case Kind::Subnormal:
@@ -213,6 +215,16 @@ static int64_t integerValue(const ValueSpec &spec, const Place &at) {
   }
   if (spec.kind == "small-int")
     return static_cast<int64_t>(at.random().below(5)) - 2;
+  // Every code of a byte, packed int4 included.
+  const bool isByte = dtypeSize(at.type) == 1;
+  if (isByte && spec.kind != "small-int") {
+    const uint64_t code = spec.kind == "position"
+                              ? static_cast<uint64_t>(at.linear)
+                              : at.random().next();
+    return at.type == DType::I8
+               ? static_cast<int64_t>(static_cast<int8_t>(code & 255))
+               : static_cast<int64_t>(code & 255);
+  }
   if (spec.kind == "position")
     return at.linear;
   // Every magnitude, the extremes included.

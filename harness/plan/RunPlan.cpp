@@ -240,8 +240,8 @@ private:
     std::vector<View> views;
     for (HostTensor &input : inputs)
       views.push_back(input.view());
-    Result<std::vector<refops::Expected>> expected =
-        engine.evaluate(task.recipe, views, engine.contractOf(program));
+    Result<std::vector<refops::Expected>> expected = engine.evaluate(
+        task.recipe, views, engine.contractOf(program), nullptr);
     if (!expected)
       return expected.error();
     const std::vector<size_t> changed = task.changed();

@@ -26,10 +26,14 @@ struct Engine {
       Device &, const Program &, const std::vector<Operand> &inputs,
       const std::vector<Operand> &outputs, const LaunchOptions &)>
       run;
+  /// Appends indices outside their tables to the last argument when there is
+  /// one, else fails on the first.
   std::function<Result<std::vector<refops::Expected>>(
-      const Recipe &, const std::vector<View> &, const Contract &)>
+      const Recipe &, const std::vector<View> &, const Contract &,
+      std::vector<refops::IndexFault> *)>
       evaluate;
-  /// The reference's outputs, rounded; may be empty.
+  /// The reference's outputs, rounded; rows with an index outside its table
+  /// keep what they hold. May be empty.
   std::function<Result<void>(const Recipe &, const std::vector<View> &inputs,
                              const std::vector<View> &outputs)>
       runReference;

@@ -24,7 +24,8 @@ Result<std::vector<HostTensor>> makeInputs(const CaseSpec &spec);
 struct Execution {
   std::shared_ptr<const Program> program;
   LaunchReport report;
-  /// What the call wrote (writtenValues) in row-major order, and which of their elements are still poison.
+  /// What the call wrote (writtenValues) in row-major order, and which of their
+  /// elements are still poison (empty for an output that is an input's memory).
   std::vector<std::vector<std::byte>> outputs;
   std::vector<std::vector<uint8_t>> untouched;
   /// The first thing that went wrong before the numbers were looked at.

@@ -21,13 +21,19 @@ Result<Engine> tandem::harness::realEngine(const std::string &device) {
     return runProgram(target, program, inputs, outputs, options);
   };
   engine.evaluate = [](const Recipe &recipe, const std::vector<View> &inputs,
-                       const Contract &contract) {
-    return refops::evaluate(recipe, inputs, contract);
+                       const Contract &contract,
+                       std::vector<refops::IndexFault> *faults) {
+    refops::EvaluateOptions options;
+    options.faults = faults;
+    return refops::evaluate(recipe, inputs, contract, options);
   };
   engine.runReference = [](const Recipe &recipe,
                            const std::vector<View> &inputs,
                            const std::vector<View> &outputs) {
-    return refops::run(recipe, inputs, outputs);
+    std::vector<refops::IndexFault> faults;
+    refops::EvaluateOptions options;
+    options.faults = &faults;
+    return refops::run(recipe, inputs, outputs, options);
   };
   engine.makeEmulator = []() -> Result<std::unique_ptr<Device>> {
     return makeEmulator();

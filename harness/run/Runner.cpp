@@ -7,6 +7,7 @@
 #include "harness/run/Execution.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace tandem;
 using namespace tandem::harness;
@@ -32,8 +33,6 @@ private:
   bool fail(std::string stage, std::string kind, std::string message);
   bool fail(Failure failure);
   void skip(std::string reason);
-  /// Replaces ids outside their table, and notes their rows.
-  void isolateBadIndices(std::vector<HostTensor> &inputs);
   bool checkIndexErrors(const LaunchReport &report);
   bool compareWithReference(std::vector<HostTensor> inputs,
                             const Execution &execution);
@@ -42,6 +41,7 @@ private:
   bool compareUnfused(const std::vector<HostTensor> &inputs,
                       const Execution &fused);
   bool compareOneRow(const Execution &all);
+  std::string firstDifference(const Execution &a, const Execution &b) const;
   void judge();
 
   const CaseSpec &spec;
@@ -51,7 +51,10 @@ private:
   /// What the comparisons look at, in the order of Execution::outputs.
   const std::vector<RecipeOutput> written;
   Outcome outcome;
-  std::vector<int64_t> badRows;
+  /// Indices outside their tables, in order of (step, row).
+  std::vector<refops::IndexFault> faults;
+  /// For each output the elements without a verdict (Expected::unchecked).
+  std::vector<std::vector<uint8_t>> unchecked;
   std::vector<std::string> doubts;
 };
 } // namespace
@@ -74,44 +77,29 @@ void CaseRun::skip(std::string reason) {
   outcome.reason = std::move(reason);
 }
 
-/// A row whose id is outside the table stays untouched and is reported; for the
-/// other rows the reference needs a valid id there.
-void CaseRun::isolateBadIndices(std::vector<HostTensor> &inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const int64_t limit = spec.inputs[i].values.limit;
-    const DType type = inputs[i].desc.dtype;
-    if (limit <= 0 || !isInteger(type))
-      continue;
-    const size_t size = dtypeSize(type);
-    for (int64_t row = 0; row < inputs[i].desc.numElements(); ++row) {
-      std::byte *id = inputs[i].bytes.data() + row * int64_t(size);
-      const int64_t value = loadInteger(type, id);
-      if (value >= 0 && value < limit)
-        continue;
-      badRows.push_back(row);
-      storeInteger(type, 0, id);
-    }
-  }
+static std::string rowText(int64_t row, int step) {
+  return "row " + std::to_string(row) + " of step " + std::to_string(step);
 }
 
+/// The device keeps the first fault in order of (step, row).
 bool CaseRun::checkIndexErrors(const LaunchReport &report) {
   const std::vector<IndexError> &got = report.indexErrors;
-  if (badRows.empty())
+  if (faults.empty())
     return got.empty() ||
-           fail(
-               "result", "index-error",
-               "row " + std::to_string(got.front().row) + " of step " +
-                   std::to_string(got.front().step) +
-                   " is reported as an index error, but all indices are valid");
-  const int64_t expected = *std::min_element(badRows.begin(), badRows.end());
+           fail("result", "index-error",
+                rowText(got.front().row, got.front().step) +
+                    " is reported as an index error, but all indices are "
+                    "valid");
+  const refops::IndexFault &first = faults.front();
   if (got.empty())
     return fail("result", "index-error",
-                "no index error is reported, expected one for row " +
-                    std::to_string(expected));
-  if (got.front().row != expected)
+                "no index error is reported, expected one for " +
+                    rowText(first.row, first.step));
+  if (got.front().row != first.row || got.front().step != first.step)
     return fail("result", "index-error",
-                "the index error names row " + std::to_string(got.front().row) +
-                    ", expected row " + std::to_string(expected));
+                "the index error names " +
+                    rowText(got.front().row, got.front().step) + ", expected " +
+                    rowText(first.row, first.step));
   return true;
 }
 
@@ -140,7 +128,7 @@ bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
   for (HostTensor &input : inputs)
     views.push_back(input.view());
   Result<std::vector<refops::Expected>> expected = engine.evaluate(
-      spec.recipe, views, engine.contractOf(*execution.program));
+      spec.recipe, views, engine.contractOf(*execution.program), &faults);
   if (!expected)
     return fail("reference", "error", expected.error().text());
   if (expected->size() != execution.outputs.size())
@@ -148,19 +136,13 @@ bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
                 "the reference gives " + std::to_string(expected->size()) +
                     " outputs, expected " +
                     std::to_string(execution.outputs.size()));
+  if (!checkIndexErrors(execution.report))
+    return false;
   outcome.wasExact = options.exact && isExactCase(spec);
   for (size_t i = 0; i < expected->size(); ++i) {
     refops::Expected &output = (*expected)[i];
     if (outcome.wasExact)
       std::fill(output.error.begin(), output.error.end(), 0.0);
-    if (!badRows.empty() && output.desc.rank() > 0) {
-      // One id, one row of the output.
-      output.unchecked.resize(output.value.size());
-      const int64_t width = output.desc.shape.back();
-      for (int64_t row : badRows)
-        for (int64_t c = 0; c < width; ++c)
-          output.unchecked[static_cast<size_t>(row * width + c)] = 2;
-    }
     Result<CompareRules> rules =
         rulesOf(spec.recipe, views, output.desc, engine.runReference);
     if (!rules)
@@ -169,6 +151,7 @@ bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
         compareOutput(written[i].name, output, execution.outputs[i],
                       execution.untouched[i], *rules);
     outcome.receipts.push_back(comparison.receipt);
+    unchecked.push_back(output.unchecked);
     if (comparison.failure) {
       comparison.failure->message +=
           ", " + std::to_string(comparison.numWrong) + " of " +
@@ -181,20 +164,22 @@ bool CaseRun::compareWithReference(std::vector<HostTensor> inputs,
   return true;
 }
 
-static std::string describeDifference(const Recipe &recipe, const Execution &a,
-                                      const Execution &b) {
-  const std::vector<RecipeOutput> written = writtenValues(recipe);
+/// The first element that differs, as `y: element 3 differs`, or nothing. With
+/// a bad index one program skips what another computes from the row that stays
+/// untouched: elements without a verdict do not count then.
+std::string CaseRun::firstDifference(const Execution &a,
+                                     const Execution &b) const {
   for (size_t i = 0; i < a.outputs.size(); ++i) {
-    const auto [left, right] =
-        std::mismatch(a.outputs[i].begin(), a.outputs[i].end(),
-                      b.outputs[i].begin(), b.outputs[i].end());
-    if (left != a.outputs[i].end())
-      return written[i].name + ": element " +
-             std::to_string(static_cast<size_t>(left - a.outputs[i].begin()) /
-                            dtypeSize(written[i].type.dtype)) +
-             " differs";
+    if (a.outputs[i] == b.outputs[i])
+      continue;
+    const size_t size = dtypeSize(written[i].type.dtype);
+    for (size_t e = 0; e * size < a.outputs[i].size(); ++e)
+      if ((faults.empty() || e >= unchecked[i].size() || !unchecked[i][e]) &&
+          std::memcmp(a.outputs[i].data() + e * size,
+                      b.outputs[i].data() + e * size, size) != 0)
+        return written[i].name + ": element " + std::to_string(e) + " differs";
   }
-  return "no difference";
+  return "";
 }
 
 bool CaseRun::compareRepeat(const std::vector<HostTensor> &inputs,
@@ -210,8 +195,9 @@ bool CaseRun::compareRepeat(const std::vector<HostTensor> &inputs,
   // Elements that the op leaves alone show the fill, which differs.
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     const size_t size = dtypeSize(written[i].type.dtype);
-    for (size_t e = 0; e < first.untouched[i].size(); ++e) {
-      const bool bothUntouched = first.untouched[i][e] && again.untouched[i][e];
+    for (size_t e = 0; e * size < first.outputs[i].size(); ++e) {
+      const bool bothUntouched = e < first.untouched[i].size() &&
+                                 first.untouched[i][e] && again.untouched[i][e];
       if (!bothUntouched &&
           !std::equal(first.outputs[i].begin() + std::ptrdiff_t(e * size),
                       first.outputs[i].begin() + std::ptrdiff_t((e + 1) * size),
@@ -238,11 +224,11 @@ bool CaseRun::compareUnfused(const std::vector<HostTensor> &inputs,
         engine.contractOf(*unfused.program)))
     return true;
   outcome.comparedUnfused = true;
-  return fused.outputs == unfused.outputs ||
+  const std::string difference = firstDifference(fused, unfused);
+  return difference.empty() ||
          fail("consistency", "fused",
-              describeDifference(spec.recipe, fused, unfused) +
-                  " between the fused kernel and its steps, though their "
-                  "contracts are equal");
+              difference + " between the fused kernel and its steps, though "
+                           "their contracts are equal");
 }
 
 /// The dim that counts rows, when every step treats rows alike: a symbol that
@@ -350,14 +336,11 @@ Outcome CaseRun::run() {
     fail(*execution.failure);
     return outcome;
   }
-  std::vector<HostTensor> valid = *inputs;
-  isolateBadIndices(valid);
-  if (checkIndexErrors(execution.report) &&
-      compareWithReference(std::move(valid), execution) &&
+  if (compareWithReference(*inputs, execution) &&
       (!spec.environment.repeat || compareRepeat(*inputs, execution)) &&
       (!options.self || !spec.fuse || spec.recipe.steps.size() < 2 ||
        compareUnfused(*inputs, execution)) &&
-      (!options.self || !badRows.empty() || compareOneRow(execution)))
+      (!options.self || !faults.empty() || compareOneRow(execution)))
     judge();
   return outcome;
 }

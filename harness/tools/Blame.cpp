@@ -40,7 +40,7 @@ Command tandem::tools::blameCommand(CLI::App &parent) {
   auto options = std::make_shared<Options>();
   CLI::App *app =
       addCommand(parent, "blame", "Name the first bad stage of a failing case",
-                 "tandem blame 'softmax:1:0.1.5.3' --device emulator");
+                 "tandem blame 'softmax:2:0.1.5.3' --device emulator");
   app->add_option("case", options->text, "A case file or a case line")
       ->required();
   addDeviceOption(app, options->device);

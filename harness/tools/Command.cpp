@@ -1,7 +1,7 @@
 //===- Command.cpp - The tandem command as a function ---------------------===//
 #include "harness/tools/Command.h"
 
-#include "harness/tools/Subcommands.h"
+#include "harness/tools/Mutate.h"
 
 #include <algorithm>
 #include <ostream>
@@ -24,7 +24,7 @@ int tandem::harness::runCommand(const std::vector<std::string> &arguments,
       opsCommand(app),        verifyCommand(app), compileCommand(app),
       tools::runCommand(app), fuzzCommand(app),   replayCommand(app),
       shrinkCommand(app),     blameCommand(app),  emulateCommand(app),
-      planCommand(app),       cacheCommand(app)};
+      mutateCommand(app),     planCommand(app),   cacheCommand(app)};
   // CLI11 reports by exceptions (and takes its words last first); they end
   // here.
   try {

@@ -64,7 +64,7 @@ Command tandem::tools::replayCommand(CLI::App &parent) {
   auto options = std::make_shared<Options>();
   CLI::App *app =
       addCommand(parent, "replay", "Run one case again, or a folder of them",
-                 "tandem replay 'softmax:1:0.1.5.3' --device emulator");
+                 "tandem replay 'softmax:2:0.1.5.3' --device emulator");
   app->add_option("case", options->cases,
                   "A case file, a folder of them, or the line that a failure "
                   "printed")

@@ -244,7 +244,8 @@ static Result<int> run(const Options &options) {
     for (HostTensor &input : *inputs)
       views.push_back(input.view());
     auto expected =
-        engine->evaluate(*recipe, views, engine->contractOf(**program));
+        engine->evaluate(*recipe, views, engine->contractOf(**program),
+                         /*faults=*/nullptr);
     if (!expected)
       return expected.error();
     Result<int> checked = check(*recipe, views, outputs, *expected, *engine);

@@ -68,7 +68,7 @@ Command tandem::tools::shrinkCommand(CLI::App &parent) {
   auto options = std::make_shared<Options>();
   CLI::App *app = addCommand(
       parent, "shrink", "Minimise a failing case, keeping its kind of failure",
-      "tandem shrink 'softmax:1:0.1.5.3' --device emulator");
+      "tandem shrink 'softmax:2:0.1.5.3' --device emulator");
   app->add_option("case", options->text, "A case file or a case line")
       ->required();
   addDeviceOption(app, options->device);

@@ -16,32 +16,15 @@ using nlohmann::json;
 /// Seeds of admission are their own: neither fuzzing nor tuning uses them.
 static constexpr uint64_t admissionSeed = 0xad3155105eed;
 
-/// Operands where a device would put them, for a compiler that looks at
-/// alignment only.
-static std::vector<Operand> placed(const CaseSpec &spec, bool outputs) {
-  std::vector<Operand> operands;
-  const size_t count = outputs ? spec.outputs.size() : spec.inputs.size();
-  uint64_t base = outputs ? uint64_t(1) << 46 : uint64_t(1) << 44;
-  for (size_t i = 0; i < count; ++i) {
-    const TensorDesc desc = outputs ? spec.outputDesc(i) : spec.inputDesc(i);
-    const LayoutSpec &layout =
-        outputs ? spec.outputs[i].layout : spec.inputs[i].layout;
-    const auto offset =
-        static_cast<uint64_t>(layout.offset) * dtypeSize(desc.dtype);
-    operands.push_back({desc, base + offset});
-    base += uint64_t(1) << 40;
-  }
-  return operands;
-}
-
 /// The PTX of all kernels of \p spec, or the error that there is none.
 static std::string kernelText(const CaseSpec &spec, const Engine &engine) {
   CompileOptions options;
   options.target = spec.target;
   options.fuse = spec.fuse;
   options.set = spec.set;
-  Result<std::shared_ptr<const Program>> program = engine.compile(
-      spec.recipe, placed(spec, false), placed(spec, true), options);
+  const PlacedOperands placed = placeOperands(spec);
+  Result<std::shared_ptr<const Program>> program =
+      engine.compile(spec.recipe, placed.inputs, placed.outputs, options);
   if (!program)
     return program.error().text();
   std::string text;

@@ -48,17 +48,21 @@ static Result<void> eval(OpCall<T> &call) {
             [&](int64_t first, int64_t count, auto &rows) {
               T *row = rows[0].data();
               x.read(first, count, row);
+              std::vector<int64_t> exact;
               for (int64_t i = 0; i < count; ++i) {
-                if (isWideInteger && !x.mayErr()) {
-                  // One rounding: not to double first.
-                  std::byte element[8];
-                  storeInteger(type, x.readInteger(first + i), element);
-                  row[i] = loadDouble(type, element);
-                } else {
+                if (!isWideInteger || errorOf(row[i]) != 0) {
                   row[i] = roundedTo(type, row[i]);
+                  continue;
                 }
+                // One rounding: not to double first.
+                std::byte element[8];
+                exact.push_back(x.readInteger(first + i));
+                storeInteger(type, exact.back(), element);
+                row[i] = loadDouble(type, element);
               }
               y.write(first, count, row);
+              if (type == DType::I64 && exact.size() == size_t(count))
+                y.makeExact(first, count, exact.data());
             });
   return {};
 }

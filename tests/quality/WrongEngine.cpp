@@ -4,49 +4,10 @@
 #include "codegen/lower/TileToPtx.h"
 
 #include <map>
-#include <mutex>
 #include <regex>
 
 using namespace tandem;
 using namespace tandem::harness;
-
-/// Programs with their kernels replaced by \p edit's, remembered, as the same
-/// kernel comes up in many cases.
-static Engine
-withEditedKernels(Engine engine,
-                  std::function<Result<Kernel>(const Kernel &)> edit) {
-  struct Memory {
-    std::mutex mutex;
-    std::map<std::string, std::shared_ptr<const Kernel>> kernels;
-  };
-  auto memory = std::make_shared<Memory>();
-  const auto original = engine.compile;
-  engine.compile = [=](const Recipe &recipe, const std::vector<Operand> &inputs,
-                       const std::vector<Operand> &outputs,
-                       const CompileOptions &options)
-      -> Result<std::shared_ptr<const Program>> {
-    auto compiled = original(recipe, inputs, outputs, options);
-    if (!compiled)
-      return compiled;
-    auto program = std::make_shared<Program>(**compiled);
-    for (ProgramLaunch &launch : program->launches) {
-      const std::string key = launch.kernel->launch.target +
-                              launch.kernel->ptx +
-                              writeLaunchRecord(launch.kernel->launch);
-      const std::scoped_lock lock(memory->mutex);
-      std::shared_ptr<const Kernel> &known = memory->kernels[key];
-      if (!known) {
-        Result<Kernel> edited = edit(*launch.kernel);
-        if (!edited)
-          return edited.error();
-        known = std::make_shared<Kernel>(edited.take());
-      }
-      launch.kernel = known;
-    }
-    return std::shared_ptr<const Program>(program);
-  };
-  return engine;
-}
 
 Engine tandem::harness::withEditedTile(
     Engine engine, std::function<std::string(const std::string &)> edit) {
@@ -64,32 +25,6 @@ Engine tandem::harness::withEditedTile(
         edited.ptx = ptx->ptx;
         return edited;
       });
-}
-
-Engine tandem::harness::withEditedPtx(
-    Engine engine, std::function<std::string(const std::string &)> edit) {
-  return withEditedKernels(std::move(engine),
-                           [=](const Kernel &kernel) -> Result<Kernel> {
-                             Kernel edited = kernel;
-                             edited.ptx = edit(kernel.ptx);
-                             return edited;
-                           });
-}
-
-Engine tandem::harness::withEditedOutputs(
-    Engine engine,
-    std::function<void(Device &, const std::vector<Operand> &)> edit) {
-  const auto original = engine.run;
-  engine.run = [=](Device &device, const Program &program,
-                   const std::vector<Operand> &inputs,
-                   const std::vector<Operand> &outputs,
-                   const LaunchOptions &options) {
-    auto report = original(device, program, inputs, outputs, options);
-    if (report && report->ok())
-      edit(device, outputs);
-    return report;
-  };
-  return engine;
 }
 
 std::string tandem::harness::dropMasks(const std::string &tile) {

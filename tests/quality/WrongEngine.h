@@ -2,7 +2,7 @@
 #ifndef TANDEM_TESTS_QUALITY_WRONGENGINE_H
 #define TANDEM_TESTS_QUALITY_WRONGENGINE_H
 
-#include "harness/run/Engine.h"
+#include "harness/mutate/Plant.h"
 
 namespace tandem::harness {
 
@@ -11,15 +11,6 @@ namespace tandem::harness {
 /// wrong. Kernels that \p edit leaves alone stay what they are.
 Engine withEditedTile(Engine engine,
                       std::function<std::string(const std::string &)> edit);
-
-/// Edits the PTX text itself.
-Engine withEditedPtx(Engine engine,
-                     std::function<std::string(const std::string &)> edit);
-
-/// Changes what the device holds after each launch.
-Engine withEditedOutputs(
-    Engine engine,
-    std::function<void(Device &, const std::vector<Operand> &outputs)> edit);
 
 /// Removes every `tile.mask`: the tail of a row is no longer replaced by the
 /// identity of the reduction that follows.

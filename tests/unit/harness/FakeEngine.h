@@ -139,9 +139,9 @@ inline Engine fakeEngine(FakeBug bug = {}) {
     bug.report(report);
     return report;
   };
-  engine.evaluate =
-      [](const Recipe &recipe, const std::vector<View> &inputs,
-         const Contract &) -> Result<std::vector<refops::Expected>> {
+  engine.evaluate = [](const Recipe &recipe, const std::vector<View> &inputs,
+                       const Contract &, std::vector<refops::IndexFault> *)
+      -> Result<std::vector<refops::Expected>> {
     refops::Expected expected;
     expected.desc =
         contiguous(recipe.outputs[0].type.dtype, inputs[0].desc.shape);

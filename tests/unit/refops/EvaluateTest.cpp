@@ -301,4 +301,59 @@ TEST_SUITE("evaluate") {
     REQUIRE(expected);
     CHECK((*expected)[0].value[0] == 0x1p60 + 0x1p37);
   }
+
+  TEST_CASE("int64 scratch keeps integers that no double holds") {
+    const Recipe recipe = recipeOf(R"({"name": "r",
+      "inputs": [{"name": "a", "dtype": "int64", "shape": ["N"]}],
+      "outputs": [{"name": "y", "dtype": "int64", "shape": ["N"]},
+                  {"name": "z", "dtype": "float32", "shape": ["N"]}],
+      "recipe": {"steps": [
+        {"op": "COPY", "args": [{"in": 0}], "out": 0},
+        {"op": "COPY", "args": [{"s": 0}], "out": {"out": 1},
+         "out_dtype": "float32"},
+        {"op": "COPY", "args": [{"s": 0}], "out": {"out": 0}}]}})");
+    const int64_t odd = (int64_t(1) << 60) + (int64_t(1) << 36) + 1;
+    HostTensor a = HostTensor::filled(DType::I64, {2}, 0);
+    HostTensor y = a, z = HostTensor::filled(DType::F32, {2}, 0);
+    storeInteger(DType::I64, odd, a.bytes.data());
+    storeInteger(DType::I64, -odd, a.bytes.data() + 8);
+    REQUIRE(run(recipe, {a.view()}, {y.view(), z.view()}));
+    CHECK(loadInteger(DType::I64, y.bytes.data()) == odd);
+    CHECK(loadInteger(DType::I64, y.bytes.data() + 8) == -odd);
+    // Through a double it would be a tie, and go down.
+    CHECK(z.at(0) == 0x1p60 + 0x1p37);
+    const auto expected = evaluate(recipe, {a.view()}, Contract());
+    REQUIRE(expected);
+    CHECK((*expected)[0].integers == std::vector<int64_t>{odd, -odd});
+    CHECK((*expected)[1].value[0] == 0x1p60 + 0x1p37);
+  }
+
+  TEST_CASE("a bad index takes the verdict from all that depends on its row") {
+    // Softmax along the rows mixes them: what the untouched row holds is in
+    // every element.
+    const Recipe recipe = recipeOf(R"({"name": "r",
+      "inputs": [{"name": "ids", "dtype": "int32", "shape": ["N"]},
+                 {"name": "table", "dtype": "float32", "shape": ["V", "H"]}],
+      "outputs": [{"name": "y", "dtype": "float32", "shape": ["N", "H"]},
+                  {"name": "z", "dtype": "float32", "shape": ["N", "H"]}],
+      "recipe": {"steps": [
+        {"op": "EMBED", "args": [{"in": 0}, {"in": 1}], "out": 0},
+        {"op": "GELU", "args": [{"s": 0}], "out": {"out": 1}},
+        {"op": "SOFTMAX", "args": [{"s": 0}], "out": {"out": 0},
+         "params": {"dim": 0}}]}})");
+    HostTensor ids(DType::I32, {3}, {1, 2, 0});
+    HostTensor table(DType::F32, {2, 2}, {1, 2, 3, 4});
+    std::vector<IndexFault> faults;
+    EvaluateOptions options;
+    options.faults = &faults;
+    Contract contract;
+    contract.steps = {stepContract(1, Opcode::GELU, ""),
+                      stepContract(2, Opcode::SOFTMAX, "n")};
+    const auto expected =
+        evaluate(recipe, {ids.view(), table.view()}, contract, options);
+    REQUIRE_MESSAGE(expected, (expected ? "" : expected.error().text()));
+    CHECK(faults == std::vector<IndexFault>{{0, 1, 2}});
+    CHECK((*expected)[0].unchecked == std::vector<uint8_t>(6, 1));
+    CHECK((*expected)[1].unchecked == std::vector<uint8_t>{0, 0, 1, 1, 0, 0});
+  }
 }

@@ -55,6 +55,21 @@ TEST_SUITE("harness campaign") {
     CHECK(report->verdicts[size_t(Verdict::Failed)] == failure.count);
   }
 
+  TEST_CASE("a run is too vacuous above 20 %, and never by chance") {
+    // Long runs: the limit alone.
+    CHECK_FALSE(isTooVacuous(400, 2000));
+    CHECK(isTooVacuous(401, 2000));
+    CHECK_FALSE(isTooVacuous(20, 100));
+    CHECK(isTooVacuous(21, 100));
+    // Short ones: what a share of 5 % gives once in a million runs. The exact
+    // chance of 10 of 30 is 1.2e-6, of 11 of 30 is 1.2e-7.
+    CHECK_FALSE(isTooVacuous(10, 30));
+    CHECK(isTooVacuous(11, 30));
+    CHECK_FALSE(isTooVacuous(4, 4));
+    CHECK(isTooVacuous(5, 5));
+    CHECK_FALSE(isTooVacuous(0, 0));
+  }
+
   TEST_CASE("a stop ends the campaign and keeps what was done") {
     std::atomic<bool> stop = false;
     CampaignOptions stopped = options(2);
