@@ -190,6 +190,12 @@ static void placeValues(const Graph &graph, const Partition &parts,
     } else if (value.output >= 0) {
       operands[v] = outputs[value.output];
       sources[v] = {OperandSource::Kind::Output, value.output};
+    } else if (value.table) {
+      const int64_t turned = bindShape({value.table->turned}, bindings)[0];
+      operands[v].desc = contiguous(DType::F32, {turned / 2});
+      sources[v] = {OperandSource::Kind::Table,
+                    static_cast<int>(program.tables.size())};
+      program.tables.push_back({value.table->theta, value.table->turned});
     }
   }
   for (const KernelPlan &plan : parts.kernels)

@@ -36,9 +36,16 @@ struct Temporary {
   TensorType type;
 };
 
+/// A table that the host computes for a call: theta^(-i/half), i below half of
+/// `turned`.
+struct ProgramTable {
+  float theta = 0;
+  Dim turned = 0;
+};
+
 /// Where a kernel's operand comes from.
 struct OperandSource {
-  enum class Kind : uint8_t { Input, Output, Temporary };
+  enum class Kind : uint8_t { Input, Output, Temporary, Table };
   Kind kind = Kind::Input;
   int index = 0;
 };
@@ -60,6 +67,7 @@ struct Program {
   Recipe recipe;
   std::string target;
   std::vector<Temporary> temporaries;
+  std::vector<ProgramTable> tables;
   std::vector<ProgramLaunch> launches;
   /// One sentence for each pair of steps that does not share a kernel, and one
   /// for each kernel's schedule.

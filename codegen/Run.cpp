@@ -1,6 +1,8 @@
 //===- Run.cpp - Launching a program on a device --------------------------===//
 #include "codegen/Compiler.h"
 
+#include "refops/core/HostNumbers.h"
+
 using namespace tandem;
 
 namespace {
@@ -25,6 +27,15 @@ public:
     operands.push_back(operand);
     return {};
   }
+  Result<void> addTable(const ProgramTable &table,
+                        const DimBindings &bindings) {
+    const int64_t half = bindShape({table.turned}, bindings)[0] / 2;
+    if (Result<void> ok = add({DType::F32, {half}}, {}); !ok)
+      return ok;
+    const std::vector<float> values = ropeFrequencies(table.theta, half);
+    return device.write(operands.back().address, values.data(),
+                        values.size() * sizeof(float));
+  }
   const Operand &operator[](int index) const { return operands[index]; }
 
 private:
@@ -47,16 +58,21 @@ Result<LaunchReport> tandem::runProgram(Device &device, const Program &program,
   for (const Temporary &temporary : program.temporaries)
     if (Result<void> ok = temporaries.add(temporary.type, *bindings); !ok)
       return ok.error();
+  Temporaries tables(device);
+  for (const ProgramTable &table : program.tables)
+    if (Result<void> ok = tables.addTable(table, *bindings); !ok)
+      return ok.error();
 
   LaunchReport merged;
   for (const ProgramLaunch &launch : program.launches) {
     std::vector<Operand> operands;
     for (const OperandSource &source : launch.operands)
-      operands.push_back(source.kind == OperandSource::Kind::Input
-                             ? inputs[source.index]
-                         : source.kind == OperandSource::Kind::Output
-                             ? outputs[source.index]
-                             : temporaries[source.index]);
+      operands.push_back(
+          source.kind == OperandSource::Kind::Input    ? inputs[source.index]
+          : source.kind == OperandSource::Kind::Output ? outputs[source.index]
+          : source.kind == OperandSource::Kind::Table
+              ? tables[source.index]
+              : temporaries[source.index]);
     Result<std::shared_ptr<LoadedKernel>> loaded = device.load(*launch.kernel);
     if (!loaded)
       return loaded.error();

@@ -46,13 +46,16 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
         << dtypeName(operand.desc.dtype) << ' ' << operand.desc.rank()
         << (input.graph.values[operand.value].isFinal() ? " final " : " ")
         << int(operand.usage) << operand.isWritten << ' ' << operand.vector
-        << " col " << operand.colStride << " rows";
+        << " partner " << operand.partnerVector << " col " << operand.colStride
+        << " rows";
     for (const std::string &stride : operand.rowStrides)
       out << " [" << stride << ']';
     out << '\n';
   }
   for (auto [ids, table] : schedule.plan.guards)
     out << "guard " << number(ids) << ' ' << number(table) << '\n';
+  if (schedule.plan.prologue >= 0)
+    out << "prologue\n";
   for (int step : schedule.plan.steps) {
     const Step &info = input.recipe.steps[step];
     out << "step " << opInfo(info.op).mnemonic;
@@ -76,7 +79,8 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
       << schedule.threadCols << ' ' << schedule.headDim
       << schedule.newHeadsAreJoined << ' ' << schedule.tilesARound << ' '
       << schedule.splitsColumns << schedule.loopsColumns
-      << schedule.usesTensorCore << "\nrows " << schedule.rows;
+      << schedule.usesTensorCore << ' ' << dtypeName(schedule.dotType)
+      << "\nrows " << schedule.rows;
   for (const std::string &size : schedule.rowSizes)
     out << " [" << size << ']';
   out << "\ncols " << schedule.cols << " k " << schedule.depth << " window "

@@ -23,7 +23,7 @@ std::set<std::string> symbolsOf(const Recipe &recipe) {
 }
 
 json launchJson(const ProgramLaunch &launch) {
-  constexpr const char *kinds[] = {"input", "output", "temporary"};
+  constexpr const char *kinds[] = {"input", "output", "temporary", "table"};
   json operands = json::array();
   for (const OperandSource &source : launch.operands)
     operands.push_back({{"kind", kinds[static_cast<size_t>(source.kind)]},

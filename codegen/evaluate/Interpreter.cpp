@@ -105,6 +105,7 @@ LogicalResult Interpreter::runOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::LoadOp op) { return runLoad(op); })
       .Case([&](tile::LoadScalarOp op) { return runLoadScalar(op); })
+      .Case([&](tile::GatherOp op) { return runGather(op); })
       .Case([&](tile::StoreOp op) { return runStore(op); })
       .Case([&](tile::MaskOp op) { return runMask(op); })
       .Case([&](tile::ReduceOp op) { return runReduce(op); })
@@ -124,6 +125,14 @@ LogicalResult Interpreter::runOp(Operation *op) {
         set(op.getResult(), get(op.getValue()));
         return success();
       })
+      .Case([&](tile::UnpackOp op) {
+        const Tile &bytes = get(op.getValue());
+        Tile result = shaped(op.getType());
+        for (size_t i = 0; i < result.bits.size(); ++i)
+          result.bits[i] = bytes.bits[i / 2] >> (i % 2 ? 4 : 0) & 15;
+        set(op.getResult(), std::move(result));
+        return success();
+      })
       .Case([&](tile::SplatOp op) {
         Tile result = shaped(op.getType());
         std::fill(result.bits.begin(), result.bits.end(),
@@ -135,7 +144,8 @@ LogicalResult Interpreter::runOp(Operation *op) {
         Tile result = shaped(op.getType());
         const uint64_t start = get(op.getStart()).bits[0];
         for (size_t i = 0; i < result.bits.size(); ++i)
-          result.bits[i] = truncated(result.kind, start + i);
+          result.bits[i] = truncated(
+              result.kind, start + (i & ~uint64_t(op.getGranule() - 1)));
         set(op.getResult(), std::move(result));
         return success();
       })

@@ -50,6 +50,7 @@ private:
   // Tiles.cpp
   mlir::LogicalResult runLoad(tile::LoadOp op);
   mlir::LogicalResult runLoadScalar(tile::LoadScalarOp op);
+  mlir::LogicalResult runGather(tile::GatherOp op);
   mlir::LogicalResult runStore(tile::StoreOp op);
   mlir::LogicalResult runMask(tile::MaskOp op);
   mlir::LogicalResult runReduce(tile::ReduceOp op);

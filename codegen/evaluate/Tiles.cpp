@@ -98,6 +98,34 @@ LogicalResult Interpreter::runLoadScalar(tile::LoadScalarOp op) {
   return success();
 }
 
+LogicalResult Interpreter::runGather(tile::GatherOp op) {
+  Tile result = shaped(op.getType());
+  const uint64_t base = get(op.getBase()).bits[0];
+  const Tile &offsets = get(op.getOffsets());
+  const Tile *mask = op.getMask() ? &get(op.getMask()) : nullptr;
+  const int bytes = bytesOf(result.kind);
+  const int64_t vector = op.getVector();
+  for (int64_t row = 0; row < result.rows; ++row) {
+    if (mask && !mask->at(row, 0))
+      continue;
+    for (int64_t column = 0; column < result.cols; ++column) {
+      const int64_t first = column / vector * vector;
+      const uint64_t address =
+          base +
+          (offsets.at(row, first) + uint64_t(column - first)) * uint64_t(bytes);
+      const std::byte *from = memory.find(address, uint64_t(bytes));
+      if (!from)
+        return finding(op, "out-of-bounds", address,
+                       "element (" + std::to_string(row) + ", " +
+                           std::to_string(column) +
+                           ") lies outside of every allocation");
+      result.at(row, column) = loadBits(from, bytes);
+    }
+  }
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
 LogicalResult Interpreter::runStore(tile::StoreOp op) {
   const Tile &value = get(op.getValue());
   Window w;

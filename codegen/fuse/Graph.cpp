@@ -14,6 +14,20 @@ bool codegen::updatesOperand(const Step &step, size_t arg) {
   return arg < operands.size() && operands[arg].isState;
 }
 
+/// A rope without frequencies gets them as one more operand.
+static std::optional<FrequencyTable>
+missingTable(const Step &step, const Graph &graph,
+             const std::vector<int> &args) {
+  if (step.op != Opcode::ROPE || args.size() != 2)
+    return std::nullopt;
+  FrequencyTable table;
+  table.theta = step.params.getFloat("theta", 10000);
+  table.turned = step.params.has("rotary_dim")
+                     ? Dim(step.params.getInt("rotary_dim", 0))
+                     : graph.values[args[0]].type.shape.back();
+  return table;
+}
+
 Graph codegen::buildGraph(const Recipe &recipe) {
   Graph graph;
   for (size_t i = 0; i < recipe.inputs.size(); ++i) {
@@ -46,6 +60,15 @@ Graph codegen::buildGraph(const Recipe &recipe) {
       value.input = step.args[a].index;
       updates[a] = inputs[step.args[a].index] =
           static_cast<int>(graph.values.size());
+      graph.values.push_back(std::move(value));
+    }
+    if (std::optional<FrequencyTable> table = missingTable(step, graph, args)) {
+      updates.push_back(-1);
+      args.push_back(static_cast<int>(graph.values.size()));
+      GraphValue value;
+      value.type = {DType::F32, {table->turned}};
+      value.table = std::move(table);
+      value.users = {static_cast<int>(s)};
       graph.values.push_back(std::move(value));
     }
     for (size_t r = 0; r < step.outs.size(); ++r) {

@@ -11,10 +11,19 @@
 
 #include "refops/core/Recipe.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tandem::codegen {
+
+/// The frequencies of a rope that has no operand for them: theta^(-i/half) for
+/// the half of `turned`, which the host computes for each call.
+struct FrequencyTable {
+  float theta = 0;
+  Dim turned = 0;
+  bool operator==(const FrequencyTable &) const = default;
+};
 
 struct GraphValue {
   TensorType type;
@@ -24,6 +33,7 @@ struct GraphValue {
   /// output that it is, or -1.
   int input = -1;
   int output = -1;
+  std::optional<FrequencyTable> table;
   /// Steps that read it, ascending.
   std::vector<int> users;
 

@@ -13,6 +13,8 @@ struct StepShape {
   Family family = Family::RowWise;
   std::vector<Dim> space;
   int axis = -1;
+  /// Has an axis, but adds nothing up along it.
+  bool isElementwise = false;
   /// Gathers its rows, so that it can only come first.
   bool beginsKernel = false;
   /// Why nothing can follow; empty where something can.
@@ -51,6 +53,7 @@ static StepShape shapeOf(const Step &step, const Graph &graph, int index) {
     shape.beginsKernel = true;
     break;
   case Opcode::GEMV_TILE:
+  case Opcode::LM_HEAD:
     shape.family = Family::Gemv;
     shape.beginsKernel = true;
     break;
@@ -67,6 +70,20 @@ static StepShape shapeOf(const Step &step, const Graph &graph, int index) {
     break;
   case Opcode::ATTENTION_COMBINE:
     shape.axis = last;
+    break;
+  case Opcode::KV_APPEND: {
+    // Rows of the cache: [n, kvh, D] also where they are given as [n, kvh * D].
+    const std::vector<Dim> &cache =
+        graph.values[graph.args[index][1]].type.shape;
+    shape.space = {shape.space[0], cache[cache.size() - 2], cache.back()};
+    shape.axis = 2;
+    shape.isElementwise = true;
+    break;
+  }
+  case Opcode::DEQUANT:
+  case Opcode::ROPE:
+    shape.axis = last;
+    shape.isElementwise = true;
     break;
   default:
     break;
@@ -86,8 +103,29 @@ bool codegen::reportsIndices(Opcode op) {
   }
 }
 
+bool codegen::isMatmul(Opcode op) {
+  return op == Opcode::GEMM_TILE || op == Opcode::GEMV_TILE ||
+         op == Opcode::LM_HEAD;
+}
+
+bool codegen::isKn(const Step &step) {
+  const char *otherwise = step.op == Opcode::LM_HEAD ? "kn" : "nk";
+  return step.params.getString("weight_layout", otherwise) == "kn";
+}
+
+bool codegen::readsInPlace(const Step &step, size_t arg, DType type) {
+  switch (step.op) {
+  case Opcode::ROPE:
+    return false;
+  case Opcode::DEQUANT:
+    return arg == 0 && type == DType::I8;
+  default:
+    return true;
+  }
+}
+
 bool codegen::writesAllColumns(const Step &step) {
-  if (step.op != Opcode::GEMM_TILE && step.op != Opcode::GEMV_TILE)
+  if (!isMatmul(step.op))
     return true;
   if (step.params.getInt("n_off", 0) != 0)
     return false;
@@ -138,6 +176,12 @@ private:
     int last = current.steps.back();
     if (isClosed)
       return stepText(recipe, last) + " ends its kernel: " + closedBecause;
+    if (isMatmul(recipe.steps[step].op)) {
+      if (mayShareX(step, shape))
+        return operandLimit(step);
+      if (mayFollowNorm(step))
+        return operandLimit(step);
+    }
     if (shape.beginsKernel)
       switch (shape.family) {
       case Family::RowWise:
@@ -152,9 +196,12 @@ private:
     if (shape.space != current.space)
       return "its rows have shape " + shapeText(shape.space) + ", " +
              stepText(recipe, last) + "'s " + shapeText(current.space);
+    if (current.family != Family::RowWise && shape.isElementwise)
+      return "it reads operands in tiles of its own";
     if (current.family != Family::RowWise && shape.axis >= 0)
       return "it reduces along dim " + std::to_string(shape.axis) +
-             ", of which a tile of " + stepText(recipe, current.steps[0]) +
+             ", of which a tile of " +
+             stepText(recipe, current.steps[current.prologue >= 0 ? 1 : 0]) +
              " holds a part";
     if (shape.axis >= 0 && current.axis >= 0 && shape.axis != current.axis)
       return "its rows run along dim " + std::to_string(shape.axis) +
@@ -163,12 +210,27 @@ private:
     if (current.steps.size() >= maxKernelSteps)
       return "a kernel holds at most " + std::to_string(maxKernelSteps) +
              " steps";
-    for (int arg : graph.args[step])
-      if (isComputedHere(arg) && graph.values[arg].type.shape != current.space)
-        return "it reads step " + std::to_string(graph.values[arg].producer) +
+    const std::vector<int> &args = graph.args[step];
+    for (size_t a = 0; a < args.size(); ++a) {
+      const GraphValue &value = graph.values[args[a]];
+      if (!isComputedHere(args[a]))
+        continue;
+      if (value.type.shape != current.space)
+        return "it reads step " + std::to_string(value.producer) +
                "'s result in another shape";
+      if (!readsInPlace(recipe.steps[step], a, value.type.dtype))
+        return "it reads elements of step " + std::to_string(value.producer) +
+               "'s result that another thread computes";
+    }
+    if (const int packed = packedStep(step); packed >= 0)
+      return "packed int4 of step " + std::to_string(packed) +
+             " is unpacked in tiles that do not hold whole rows";
     if (std::string why = stateConflict(step); !why.empty())
       return why;
+    return operandLimit(step);
+  }
+
+  std::string operandLimit(int step) const {
     if (operandsWith(step) > maxKernelOperands)
       return "a kernel takes at most " + std::to_string(maxKernelOperands) +
              " operands";
@@ -206,8 +268,64 @@ private:
     return "";
   }
 
+  /// Products that read one x with equal params and types, all columns of it:
+  /// their tiles are the same.
+  bool areAlike(int a, int b) const {
+    const Step &x = recipe.steps[a], &y = recipe.steps[b];
+    if (x.op != y.op || x.params != y.params ||
+        graph.args[a].size() != graph.args[b].size() ||
+        graph.args[a][0] != graph.args[b][0] || !writesAllColumns(x) ||
+        x.results[0].shape != y.results[0].shape)
+      return false;
+    for (size_t i = 1; i < graph.args[a].size(); ++i)
+      if (graph.values[graph.args[a][i]].type.dtype !=
+          graph.values[graph.args[b][i]].type.dtype)
+        return false;
+    return true;
+  }
+
+  bool mayShareX(int step, const StepShape &shape) const {
+    const int first = current.steps[current.prologue >= 0 ? 1 : 0];
+    if (current.family != shape.family || !areAlike(first, step))
+      return false;
+    for (size_t i = 1; i < graph.args[step].size(); ++i)
+      if (isComputedHere(graph.args[step][i]))
+        return false;
+    return true;
+  }
+
+  /// A lone RMSNORM that only products like this one read, which follow one
+  /// another, so that none is left for another kernel.
+  bool mayFollowNorm(int step) const {
+    if (current.steps.size() != 1 ||
+        recipe.steps[current.steps[0]].op != Opcode::RMSNORM ||
+        !writesAllColumns(recipe.steps[step]))
+      return false;
+    const int norm = graph.results[current.steps[0]][0];
+    if (graph.args[step][0] != norm || graph.values[norm].output >= 0)
+      return false;
+    const std::vector<int> &users = graph.values[norm].users;
+    if (users.front() != step ||
+        users.back() != step + static_cast<int>(users.size()) - 1 ||
+        3 * users.size() + 2 > maxKernelOperands / 2)
+      return false;
+    for (int user : users) {
+      if (!isMatmul(recipe.steps[user].op) || !areAlike(step, user))
+        return false;
+      for (size_t i = 1; i < graph.args[user].size(); ++i)
+        if (graph.args[user][i] == norm)
+          return false;
+    }
+    return true;
+  }
+
   void add(int step, const StepShape &shape) {
-    if (current.steps.empty()) {
+    if (current.steps.size() == 1 && isMatmul(recipe.steps[step].op) &&
+        current.family == Family::RowWise) {
+      current.prologue = current.steps[0];
+      current.axis = -1;
+    }
+    if (current.steps.empty() || current.prologue == current.steps.back()) {
       current.family = shape.family;
       current.space = shape.space;
     }
@@ -224,6 +342,26 @@ private:
       isClosed = true;
       closedBecause = "it writes a window of its columns";
     }
+  }
+
+  bool unpacks(int step) const {
+    return recipe.steps[step].op == Opcode::DEQUANT &&
+           graph.values[graph.args[step][0]].type.dtype == DType::U8;
+  }
+  bool reduces(int step) const {
+    const StepShape shape = shapeOf(recipe.steps[step], graph, step);
+    return shape.axis >= 0 && !shape.isElementwise && !shape.beginsKernel;
+  }
+  /// The step that keeps \p step out of a kernel where rows may be longer than
+  /// a tile, or -1.
+  int packedStep(int step) const {
+    for (int other : current.steps) {
+      if (unpacks(other) && reduces(step))
+        return other;
+      if (unpacks(step) && reduces(other))
+        return step;
+    }
+    return -1;
   }
 
   bool isComputedHere(int value) const {

@@ -3,8 +3,9 @@
 // Steps are taken in order; a kernel grows until a step does not fit, and the
 // reason becomes a sentence. A row-wise kernel has one row space: every value
 // that it computes has the same full shape, and every reduction runs along one
-// axis. A matmul kernel is one gemm_tile or gemv_tile followed by elementwise
-// steps on its result.
+// axis. A matmul kernel is one or more products of one x, all of one shape,
+// followed by elementwise steps on their results; an RMSNORM that only they
+// read may come before.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_CODEGEN_FUSE_PARTITION_H
@@ -24,6 +25,9 @@ struct KernelPlan {
   std::vector<Dim> space;
   /// The axis of `space` that reductions run along, or -1 when there is none.
   int axis = -1;
+  /// The RMSNORM whose result the products read as x: each CTA computes it for
+  /// its own rows. -1: none. It is the first of `steps`.
+  int prologue = -1;
   /// EMBED steps of earlier kernels whose rows are this kernel's rows, as (ids,
   /// table): rows whose id is out of range must not reach a final output.
   std::vector<std::pair<int, int>> guards;
@@ -47,6 +51,13 @@ Partition partition(const Recipe &recipe, const Graph &graph, bool fuse);
 
 /// Whether a kernel of the op checks indices that only the device sees.
 bool reportsIndices(Opcode op);
+/// A product of x with a matrix, on its own tiles.
+bool isMatmul(Opcode op);
+/// Whether W is given as [K, N].
+bool isKn(const Step &step);
+/// Whether the step reads operand \p arg element by element where it writes;
+/// otherwise it has offsets of its own, so that the operand lies in memory.
+bool readsInPlace(const Step &step, size_t arg, DType type);
 
 /// Whether the step writes all columns of its result: false when `n_off` and
 /// `N_tile` leave some out, or may.

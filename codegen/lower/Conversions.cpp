@@ -46,6 +46,28 @@ Value Emitter::floatToF32(Value value, Type from) {
   return LLVM::FPExtOp::create(b, loc, f32, value);
 }
 
+/// Two at a time.
+Registers Emitter::fp8ToF16(ArrayRef<Value> values, Type from) {
+  Registers results;
+  for (size_t i = 0; i < values.size(); i += 2) {
+    Value bits = LLVM::ZExtOp::create(b, loc, b.getI16Type(), values[i]);
+    const size_t count = std::min<size_t>(2, values.size() - i);
+    if (count == 2) {
+      Value high = LLVM::ZExtOp::create(b, loc, b.getI16Type(), values[i + 1]);
+      high = LLVM::ShlOp::create(b, loc, high, constant(16, 8));
+      bits = LLVM::OrOp::create(b, loc, bits, high);
+    }
+    Value pair =
+        intrinsic(isa<Float8E4M3FNType>(from) ? "llvm.nvvm.e4m3x2.to.f16x2.rn"
+                                              : "llvm.nvvm.e5m2x2.to.f16x2.rn",
+                  pairOf(b.getF16Type()), bits);
+    for (size_t half = 0; half < count; ++half)
+      results.push_back(LLVM::ExtractElementOp::create(
+          b, loc, pair, constant(32, int64_t(half))));
+  }
+  return results;
+}
+
 Registers Emitter::roundF32(ArrayRef<Value> f32, Type to) {
   Registers results;
   if (to.isF32())
@@ -144,8 +166,13 @@ LogicalResult Emitter::emitConversion(Operation *op) {
   Type result = registerType(to);
   auto eachRegister = [&](llvm::function_ref<Value(Value)> convert) {
     Registers results;
-    for (Value x : operand)
-      results.push_back(convert(x));
+    llvm::SmallDenseMap<Value, Value> known;
+    for (Value x : operand) {
+      Value &converted = known[x];
+      if (!converted)
+        converted = convert(x);
+      results.push_back(converted);
+    }
     set(op->getResult(0), std::move(results));
     return success();
   };
@@ -187,6 +214,10 @@ LogicalResult Emitter::emitConversion(Operation *op) {
       return eachRegister([&](Value x) -> Value {
         return LLVM::FPExtOp::create(b, loc, to, floatToF32(x, from));
       });
+    if (isFp8(from) && to.isF16()) {
+      set(op->getResult(0), fp8ToF16(operand, from));
+      return success();
+    }
     Registers wide; // float8 to a 16-bit float: exact both ways
     for (Value x : operand)
       wide.push_back(floatToF32(x, from));

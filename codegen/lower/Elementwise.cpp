@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace tandem;
 using namespace tandem::lower;
@@ -132,13 +134,23 @@ Value Emitter::emitScalar(Operation *op, ValueRange x) {
       .Default([](Operation *) { return Value(); });
 }
 
-/// Whether registers of one operand list are those of another: then their
-/// results are the same value and one instruction serves both.
-static bool sameRegisters(ArrayRef<const Registers *> operands, size_t i) {
-  return llvm::all_of(operands, [&](const Registers *registers) {
-    return registers->size() == 1 || (*registers)[i] == (*registers)[0];
-  });
-}
+/// Registers that hold the same operands have the same result: one instruction
+/// serves all of them.
+namespace {
+class Known {
+public:
+  /// The result for \p args, or null and a place for it.
+  Value &operator[](ArrayRef<Value> args) {
+    SmallVector<const void *, 3> key;
+    for (Value arg : args)
+      key.push_back(arg.getAsOpaquePointer());
+    return results[key];
+  }
+
+private:
+  std::map<SmallVector<const void *, 3>, Value> results;
+};
+} // namespace
 
 LogicalResult Emitter::emitElementwise(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
@@ -160,16 +172,15 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
     operands.push_back(&get(operand));
   const int64_t count = numRegisters(op->getResult(0).getType());
   Registers results;
+  Known known;
   for (int64_t i = 0; i < count; ++i) {
-    if (i > 0 && sameRegisters(operands, i)) {
-      results.push_back(results.front());
-      continue;
-    }
     SmallVector<Value, 3> args;
     for (const Registers *registers : operands)
       args.push_back(registers->size() == 1 ? registers->front()
                                             : (*registers)[i]);
-    Value result = emitScalar(op, args);
+    Value &result = known[args];
+    if (!result)
+      result = emitScalar(op, args);
     if (!result)
       return op->emitOpError() << "has no lowering";
     results.push_back(result);
@@ -202,12 +213,12 @@ LogicalResult Emitter::emitApprox(tile::ApproxOp op) {
   Type f32 = b.getF32Type();
   Registers results;
   const Registers &operand = get(op.getValue());
-  for (size_t i = 0; i < operand.size(); ++i) {
-    if (i > 0 && sameRegisters({&operand}, i)) {
-      results.push_back(results.front());
+  Known known;
+  for (Value x : operand) {
+    if (Value done = known[x]) {
+      results.push_back(done);
       continue;
     }
-    Value x = operand[i];
     switch (op.getKind()) {
     case tile::ApproxKind::Ex2:
       results.push_back(intrinsic("llvm.nvvm.ex2.approx", f32, x));
@@ -226,6 +237,7 @@ LogicalResult Emitter::emitApprox(tile::ApproxOp op) {
       results.push_back(pureAsm("tanh.approx.f32 $0, $1;", "=f,f", f32, x));
       break;
     }
+    known[x] = results.back();
   }
   set(op.getResult(), std::move(results));
   return success();

@@ -76,6 +76,7 @@ LogicalResult Emitter::emitBlock(Block &block) {
 LogicalResult Emitter::emit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tile::LoadOp op) { return emitLoad(op); })
+      .Case([&](tile::GatherOp op) { return emitGather(op); })
       .Case([&](tile::StoreOp op) { return emitStore(op); })
       .Case([&](tile::MaskOp op) { return emitMask(op); })
       .Case([&](tile::RangeOp op) { return emitRange(op); })
@@ -83,6 +84,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](tile::ReduceOp op) { return emitReduce(op); })
       .Case([&](tile::BroadcastOp op) { return emitBroadcast(op); })
       .Case([&](tile::TransposeOp op) { return emitTranspose(op); })
+      .Case([&](tile::UnpackOp op) { return emitUnpack(op); })
       .Case([&](tile::ConvertLayoutOp op) { return emitConvertLayout(op); })
       .Case([&](tile::DotOp op) { return emitDot(op); })
       .Case([&](tile::ApproxOp op) { return emitApprox(op); })

@@ -86,6 +86,7 @@ private:
   //-------------------------------------------------===//
   mlir::LogicalResult emitConversion(mlir::Operation *op);
   mlir::Value floatToF32(mlir::Value value, mlir::Type from);
+  Registers fp8ToF16(llvm::ArrayRef<mlir::Value> values, mlir::Type from);
   mlir::Value intToFloat(mlir::Value value, bool isUnsigned, mlir::Type to);
   mlir::Value floatToInt(mlir::Value f32, bool isUnsigned, int bits);
   /// Rounds f32 registers to \p to, in pairs where an instruction does two.
@@ -94,6 +95,7 @@ private:
   //===--- Memory.cpp
   //------------------------------------------------------===//
   mlir::LogicalResult emitLoad(tile::LoadOp op);
+  mlir::LogicalResult emitGather(tile::GatherOp op);
   mlir::LogicalResult emitStore(tile::StoreOp op);
   mlir::LogicalResult emitMask(tile::MaskOp op);
   mlir::LogicalResult emitRange(tile::RangeOp op);
@@ -123,6 +125,7 @@ private:
   //---------------------------------------------------===//
   mlir::LogicalResult emitBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult emitTranspose(tile::TransposeOp op);
+  mlir::LogicalResult emitUnpack(tile::UnpackOp op);
   mlir::LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
   mlir::Value sharedPointer(int64_t byteOffset);
 

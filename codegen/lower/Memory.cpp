@@ -172,6 +172,71 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   return success();
 }
 
+/// One branch for each run of registers under one mask; elements at one offset
+/// (see tile.range's granule) are read once.
+LogicalResult Emitter::emitGather(tile::GatherOp op) {
+  RankedTensorType type = op.getType();
+  const LinearLayout &layout = tile::layoutOf(type);
+  Type element = registerType(type);
+  const int vector = int(op.getVector());
+  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  const int pieceElements = int(std::min<int64_t>(vector, 16 / elementBytes));
+  const Words words = wordsOf(element, pieceElements);
+  Value base = scalar(op.getBase());
+  const Registers offsets = get(op.getOffsets());
+  const Registers none;
+  const Registers mask = op.getMask() ? get(op.getMask()) : none;
+  auto maskOf = [&](int64_t reg) {
+    return mask.empty() ? Value()
+                        : mask[layout.projectRegister(reg, tile::colDim)];
+  };
+
+  SmallVector<Value> padElements(pieceElements,
+                                 constant(element, b.getZeroAttr(element)));
+  Value padWord = pack(padElements, words);
+  const int64_t count = layout.numRegisters();
+  Registers results;
+  for (int64_t begin = 0; begin < count;) {
+    Value exists = maskOf(begin);
+    int64_t end = begin;
+    while (end < count && maskOf(end) == exists)
+      end += vector;
+    // Offsets of this run, each once.
+    SmallVector<Value> distinct;
+    llvm::SmallDenseMap<Value, size_t> numbers;
+    for (int64_t reg = begin; reg < end; reg += vector)
+      if (numbers.try_emplace(offsets[reg], distinct.size()).second)
+        distinct.push_back(offsets[reg]);
+    const int pieces = vector / pieceElements;
+    SmallVector<Value> pads(distinct.size() * pieces, padWord);
+    Registers loaded = guarded(exists, pads, [&] {
+      Registers inside;
+      for (Value offset : distinct) {
+        Value pointer = LLVM::GEPOp::create(b, loc, base.getType(), element,
+                                            base, ValueRange{offset});
+        for (int piece = 0; piece < pieces; ++piece) {
+          Value address = pointer;
+          if (piece)
+            address = LLVM::GEPOp::create(
+                b, loc, base.getType(), element, pointer,
+                ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(piece * pieceElements)});
+          inside.push_back(LLVM::LoadOp::create(b, loc, words.type, address,
+                                                unsigned(words.bytes)));
+        }
+      }
+      return inside;
+    });
+    SmallVector<Registers> elements(distinct.size());
+    for (size_t i = 0; i < loaded.size(); ++i)
+      unpack(loaded[i], words, element, elements[i / pieces]);
+    for (int64_t reg = begin; reg < end; reg += vector)
+      llvm::append_range(results, elements[numbers[offsets[reg]]]);
+    begin = end;
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
 LogicalResult Emitter::emitStore(tile::StoreOp op) {
   RankedTensorType type = op.getValue().getType();
   const LinearLayout &layout = tile::layoutOf(type);
@@ -264,12 +329,18 @@ LogicalResult Emitter::emitRange(tile::RangeOp op) {
       type.getDimSize(tile::rowDim) == 1 ? tile::colDim : tile::rowDim;
   Value first =
       add(scalar(op.getStart()), toI64(threadCoordinate(layout, dim)));
+  const int32_t granule = int32_t(op.getGranule());
+  llvm::SmallDenseMap<int32_t, Value> numbers;
   Registers results;
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
-    const int32_t at = layout.registerCoordinate(reg)[dim];
-    Value number = at ? add(first, constant(64, at)) : first;
-    if (type.getElementType().isInteger(32))
-      number = LLVM::TruncOp::create(b, loc, b.getI32Type(), number);
+    // Thread coordinates are multiples of the granule.
+    const int32_t at = layout.registerCoordinate(reg)[dim] & ~(granule - 1);
+    Value &number = numbers[at];
+    if (!number) {
+      number = at ? add(first, constant(64, at)) : first;
+      if (type.getElementType().isInteger(32))
+        number = LLVM::TruncOp::create(b, loc, b.getI32Type(), number);
+    }
     results.push_back(number);
   }
   set(op.getResult(), std::move(results));

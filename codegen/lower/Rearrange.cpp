@@ -46,6 +46,26 @@ LogicalResult Emitter::emitTranspose(tile::TransposeOp op) {
   return success();
 }
 
+LogicalResult Emitter::emitUnpack(tile::UnpackOp op) {
+  const LinearLayout &from = tile::layoutOf(op.getValue().getType());
+  const LinearLayout &to = tile::layoutOf(op.getType());
+  const Registers bytes = get(op.getValue());
+  std::map<tile::Basis, int64_t> registerAt;
+  for (int64_t reg = 0; reg < from.numRegisters(); ++reg)
+    registerAt[from.registerCoordinate(reg)] = reg;
+  Registers results;
+  for (int64_t reg = 0; reg < to.numRegisters(); ++reg) {
+    const tile::Basis at = to.registerCoordinate(reg);
+    Value byte = bytes[registerAt.at({at[0], at[1] / 2})];
+    results.push_back(
+        at[1] % 2
+            ? LLVM::LShrOp::create(b, loc, byte, constant(8, 4)).getResult()
+            : andBits(byte, constant(8, 15)));
+  }
+  set(op.getResult(), std::move(results));
+  return success();
+}
+
 Value Emitter::sharedPointer(int64_t byteOffset) {
   if (!sharedBase) {
     OpBuilder::InsertionGuard guard(b);

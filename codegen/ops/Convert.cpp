@@ -128,7 +128,7 @@ private:
   /// Of the two f32 next to an integer that is none itself, the one with an odd
   /// significand.
   Tile roundToOdd(Tile integer) {
-    Type i32 = b.getI32Type(), i64 = b.getI64Type();
+    Type i64 = b.getI64Type();
     Tile nearest = toF32(integer);
     Tile most = k.like(nearest, below2To63);
     Tile inside = k.select(less(most, nearest), most, nearest);
@@ -141,6 +141,14 @@ private:
     Tile isPositive = compare(arith::CmpIPredicate::sgt, integer, zero);
     // The integer's magnitude is above the f32's when both signs agree.
     Tile isLarger = compare(arith::CmpIPredicate::eq, isAbove, isPositive);
+    return odd(nearest, isInexact, isLarger);
+  }
+
+public:
+  /// \p nearest, or the neighbour that lies toward the exact value, which is
+  /// further from 0 where \p isLarger.
+  Tile odd(Tile nearest, Tile isInexact, Tile isLarger) {
+    Type i32 = b.getI32Type();
     Tile bits = {arith::BitcastOp::create(b, as(nearest, i32), nearest.value),
                  &k};
     Tile one = k.likeInt(bits, i32, 1);
@@ -153,6 +161,7 @@ private:
     return {arith::BitcastOp::create(b, nearest.type(), bits.value), &k};
   }
 
+private:
   RowBuilder &k;
   ImplicitLocOpBuilder &b;
 };
@@ -160,4 +169,20 @@ private:
 
 Tile RowBuilder::convert(DType from, DType to, Tile value) {
   return Converter(*this).run(from, to, value);
+}
+
+/// An infinite sum is what the narrower type rounds to as well.
+Tile RowBuilder::toOdd(Tile nearest, Tile rest) {
+  Tile zero = like(rest, 0);
+  Tile isAbove = less(zero, rest);
+  Tile isFinite =
+      less(abs(nearest), like(nearest, std::numeric_limits<float>::infinity()));
+  Value differs =
+      arith::OrIOp::create(b, isAbove.value, less(rest, zero).value);
+  Tile isInexact = {arith::AndIOp::create(b, differs, isFinite.value), this};
+  Tile isPositive = less(like(nearest, 0), nearest);
+  Tile isLarger = {arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                         isAbove.value, isPositive.value),
+                   this};
+  return Converter(*this).odd(nearest, isInexact, isLarger);
 }

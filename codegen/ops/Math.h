@@ -9,6 +9,8 @@
 
 #include "codegen/ops/RowBuilder.h"
 
+#include <utility>
+
 namespace tandem::codegen {
 
 /// e^x. Notes `exp`.
@@ -23,6 +25,10 @@ Tile gaussianCdf(Tile x);
 
 /// 1 / sqrt(x). Notes `rsqrt.approx`.
 Tile rsqrt(Tile x);
+
+/// Sine and cosine of an f32 angle of any size, each within 0.6 ulp. Notes
+/// `sin` and `cos`.
+std::pair<Tile, Tile> sinCos(Tile angle);
 
 } // namespace tandem::codegen
 

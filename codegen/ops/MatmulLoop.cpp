@@ -1,6 +1,8 @@
 //===- MatmulLoop.cpp - The sums of gemm_tile and gemv_tile ---------------===//
 #include "codegen/ops/MatmulLoop.h"
 
+#include "codegen/ops/NormPrologue.h"
+#include "codegen/ops/Quantised.h"
 #include "codegen/schedule/ReductionOrder.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,19 +13,30 @@ using namespace tandem;
 using namespace tandem::codegen;
 using tile::LinearLayout;
 
+/// Columns of x whose squares a tile adds at a time in front of a matmul.
+static constexpr int64_t normDepth = 64;
+
 namespace {
 /// Columns of the space as rows of a W tile: their offsets and which exist.
 struct WeightRows {
-  Value offsets, live;
+  Value numbers, offsets, live;
+  QuantisedWeights::Rows quantised;
 };
 
 class MatmulSum {
 public:
   MatmulSum(RowBuilder &k)
-      : k(k), b(k.ops()), schedule(k.plan()), x(k.operandOf(0, Usage::MatmulX)),
-        w(k.operandOf(1, Usage::MatmulW)),
-        isKn(k.params().getString("weight_layout", "nk") == "kn"),
-        depth(k.scalar(schedule.depth)) {}
+      : k(k), b(k.ops()), schedule(k.plan()),
+        x(schedule.plan.prologue >= 0
+              ? k.operandOf(schedule.plan.prologue, 0, Usage::MatmulX)
+              : k.operandOf(0, Usage::MatmulX)),
+        w(k.operandOf(1, Usage::MatmulW)), isKn(codegen::isKn(k.step())),
+        depth(k.scalar(schedule.depth)) {
+    if (!isFloat(w.desc.dtype))
+      quantised.emplace(k, 1);
+    if (schedule.plan.prologue >= 0)
+      norm.emplace(k);
+  }
 
   Value tensorCore() {
     int64_t tileK = schedule.tileDepth;
@@ -39,18 +52,35 @@ public:
     WeightRows wRows;
     if (!isKn)
       wRows = weightRows(wLayout.dropColumns());
-    Type element = k.elementType(x.desc.dtype);
+    Type element = k.elementType(schedule.dotType);
     RankedTensorType aType =
         tile::tileType(element, LinearLayout::mmaOperandA(k.layout, tileK));
     RankedTensorType bType =
         tile::tileType(element, LinearLayout::mmaOperandB(k.layout, tileK));
     Value xBase = k.pointer(x), wBase = k.pointer(w);
     noteScalars();
+    Value scale;
+    if (norm)
+      scale = normScale(xLayout.dropColumns());
+    auto operandA = [&](Value at, Value end) {
+      Value a = k.loadTile(
+          x, xBase, tile::tileType(k.elementType(x.desc.dtype), xLayout),
+          xOffsets, xRows.live, at, end, x.colStride, vectorOf(x));
+      DType type = x.desc.dtype;
+      if (norm) {
+        Tile wide = k.convert(type, DType::F32, {a, &k});
+        a = norm->apply(wide, scale, at, end).value;
+        type = norm->type();
+      }
+      return tile::ConvertLayoutOp::create(b, aType, toDotType(type, a))
+          .getResult();
+    };
+    if (quantised)
+      return quantisedTensorCore(wLayout, wRows, bType, operandA);
     return loop(zero(), constant(0), depth, tileK, [&](Value at, Value acc) {
-      Value a = k.loadTile(x, xBase, tile::tileType(element, xLayout), xOffsets,
-                           xRows.live, at, depth, x.colStride, vectorOf(x));
-      a = tile::ConvertLayoutOp::create(b, aType, a);
-      RankedTensorType loaded = tile::tileType(element, wLayout);
+      Value a = operandA(at, depth);
+      RankedTensorType loaded =
+          tile::tileType(k.elementType(w.desc.dtype), wLayout);
       Value c;
       if (isKn) {
         WeightRows depthRows =
@@ -58,10 +88,12 @@ public:
         c = k.loadTile(w, wBase, loaded, depthRows.offsets, depthRows.live,
                        k.colStart, k.colEnd, w.rowStrides[0], knVector());
         c = tile::TransposeOp::create(
-            b, tile::tileType(element, wLayout.transpose()), c);
+            b, tile::tileType(element, wLayout.transpose()),
+            toDotType(w.desc.dtype, c));
       } else {
-        c = k.loadTile(w, wBase, loaded, wRows.offsets, wRows.live, at, depth,
-                       w.colStride, vectorOf(w));
+        c = toDotType(w.desc.dtype,
+                      k.loadTile(w, wBase, loaded, wRows.offsets, wRows.live,
+                                 at, depth, w.colStride, vectorOf(w)));
       }
       c = tile::ConvertLayoutOp::create(b, bType, c);
       return tile::DotOp::create(b, a, c, acc).getResult();
@@ -76,11 +108,16 @@ public:
     RowBuilder::Rows xRows = k.rowsIn(aLayout.dropColumns());
     Value xOffsets = k.offsetsOf(xRows, x);
     WeightRows wRows = weightRows(bLayout.dropColumns());
-    Value xBase = k.pointer(x), wBase = k.pointer(w);
+    Value xBase = k.pointer(x);
     noteScalars();
+    Value scale;
+    if (norm)
+      scale = normScale(aLayout.dropColumns());
     auto inner = [&](Value at, Value acc) {
       Value a = load32(x, xBase, aLayout, xOffsets, xRows.live, at);
-      Value c = load32(w, wBase, bLayout, wRows.offsets, wRows.live, at);
+      if (norm)
+        a = normalised(a, scale, at);
+      Value c = weights32(bLayout, wRows, at);
       return tile::DotOp::create(b, a, c, acc).getResult();
     };
     return loop(zero(), constant(0), depth, partial,
@@ -97,20 +134,25 @@ public:
                               schedule.threadCols, schedule.warps);
     LinearLayout xLayout = wLayout.dropRows();
     Value xOffsets = k.rowOffsets(x);
-    Value wOffsets = gemvOffsets();
-    Value live = k.liveRows();
-    Value xBase = k.pointer(x), wBase = k.pointer(w);
+    WeightRows wRows = gemvRows();
+    Value xBase = k.pointer(x);
     noteScalars();
+    Value scale;
+    if (norm)
+      scale = norm->scaleOf(
+          sumOfSquares(xLayout, xOffsets, Value(), schedule.tileDepth), depth);
     RankedTensorType accType = tile::tileType(b.getF32Type(), wLayout);
-    Value sums =
-        loop(splat(accType), constant(0), depth, schedule.tileDepth,
-             [&](Value at, Value acc) -> Value {
-               Value row = load32(x, xBase, xLayout, xOffsets, Value(), at);
-               if (schedule.tileRows > 1)
-                 row = tile::BroadcastOp::create(b, accType, row);
-               Value weights = load32(w, wBase, wLayout, wOffsets, live, at);
-               return math::FmaOp::create(b, weights, row, acc);
-             });
+    Value sums = loop(splat(accType), constant(0), depth, schedule.tileDepth,
+                      [&](Value at, Value acc) -> Value {
+                        Value row =
+                            load32(x, xBase, xLayout, xOffsets, Value(), at);
+                        if (norm)
+                          row = normalised(row, scale, at);
+                        if (schedule.tileRows > 1)
+                          row = tile::BroadcastOp::create(b, accType, row);
+                        Value weights = weights32(wLayout, wRows, at);
+                        return math::FmaOp::create(b, weights, row, acc);
+                      });
     return tile::ReduceOp::create(b, k.typeOf(b.getF32Type(), true, false),
                                   tile::ReduceKind::Sum, sums);
   }
@@ -122,6 +164,115 @@ private:
     return arith::ConstantOp::create(
         b, DenseElementsAttr::get(type, Attribute(b.getF32FloatAttr(0))));
   }
+  /// The sum of squares of each row of x: chunks of \p step columns add up
+  /// elementwise, then tile.reduce's order.
+  Value sumOfSquares(const LinearLayout &layout, Value offsets, Value live,
+                     int64_t step) {
+    RankedTensorType type = tile::tileType(b.getF32Type(), layout);
+    Value sums = loop(splat(type), constant(0), depth, step,
+                      [&](Value at, Value acc) -> Value {
+                        Value v =
+                            load32(x, k.pointer(x), layout, offsets, live, at);
+                        Value square = arith::MulFOp::create(b, v, v);
+                        return arith::AddFOp::create(b, acc, square);
+                      });
+    return tile::ReduceOp::create(
+        b, tile::tileType(b.getF32Type(), layout.dropColumns()),
+        tile::ReduceKind::Sum, sums);
+  }
+
+  /// The norm's factor of each row, for tiles whose rows lie as in \p rows. The
+  /// squares are added in a layout with whole warps along k.
+  Value normScale(const LinearLayout &rows) {
+    const LinearLayout layout =
+        LinearLayout::blocked(schedule.tileRows, normDepth, 8, schedule.warps);
+    RowBuilder::Rows tileRows = k.rowsIn(layout.dropColumns());
+    Value sum = sumOfSquares(layout, k.offsetsOf(tileRows, x), tileRows.live,
+                             normDepth);
+    Value scale = norm->scaleOf(sum, depth);
+    return tile::ConvertLayoutOp::create(
+        b, tile::tileType(b.getF32Type(), rows), scale);
+  }
+
+  Value normalised(Value x32, Value scale, Value at) {
+    return k
+        .convert(norm->type(), DType::F32,
+                 norm->apply({x32, &k}, scale, at, depth))
+        .value;
+  }
+
+  /// Integers on the tensor core, one group's sum at a time; each group's scale
+  /// multiplies its sum in f32. With `weight_dtype` the weights themselves are
+  /// rounded, and groups do not matter.
+  Value quantisedTensorCore(const LinearLayout &wLayout,
+                            const WeightRows &wRows, RankedTensorType bType,
+                            function_ref<Value(Value, Value)> operandA) {
+    int64_t tileK = schedule.tileDepth;
+    auto rounded = [&](Tile weights) {
+      Value narrow = k.convert(DType::F32, schedule.dotType, weights).value;
+      return tile::ConvertLayoutOp::create(b, bType, narrow).getResult();
+    };
+    if (k.params().has("weight_dtype"))
+      return loop(zero(), constant(0), depth, tileK, [&](Value at, Value acc) {
+        Value a = operandA(at, depth);
+        Value c = rounded(quantised->weights(wLayout, wRows.quantised, at,
+                                             depth, /*isOdd=*/true));
+        return tile::DotOp::create(b, a, c, acc).getResult();
+      });
+    auto sumOf = [&](Value from, Value end, Value group) {
+      return loop(zero(), from, end, tileK, [&](Value at, Value acc) {
+        Value a = operandA(at, end);
+        Value c = rounded(quantised->integersOfGroup(wLayout, wRows.quantised,
+                                                     at, end, group));
+        return tile::DotOp::create(b, a, c, acc).getResult();
+      });
+    };
+    auto scaled = [&](Value sum, Value group, Value total) -> Value {
+      Value scale =
+          tile::BroadcastOp::create(b, cast<RankedTensorType>(sum.getType()),
+                                    quantised->columnScales(group).value);
+      if (!total)
+        return arith::MulFOp::create(b, sum, scale);
+      return math::FmaOp::create(b, sum, scale, total);
+    };
+    const int64_t group = quantised->groupSize();
+    if (!group)
+      return scaled(sumOf(constant(0), depth, constant(0)), constant(0),
+                    Value());
+    return loop(zero(), constant(0), depth, group,
+                [&](Value from, Value total) -> Value {
+                  Value end = arith::AddIOp::create(b, from, constant(group));
+                  end = arith::MinSIOp::create(b, end, depth);
+                  Value number = quantised->groupOf(from);
+                  return scaled(sumOf(from, end, number), number, total);
+                });
+  }
+
+  /// Exact: every operand type of a tensor-core product fits its type.
+  Value toDotType(DType from, Value raw) {
+    Type element = k.elementType(schedule.dotType);
+    auto type = cast<RankedTensorType>(raw.getType());
+    if (from == schedule.dotType)
+      return raw;
+    return arith::ExtFOp::create(b, cast<RankedTensorType>(type.clone(element)),
+                                 raw);
+  }
+
+  /// W in f32, rounded to `weight_dtype` on the way where a step asks for it.
+  Value weights32(const LinearLayout &layout, const WeightRows &rows,
+                  Value at) {
+    if (!quantised)
+      return load32(w, k.pointer(w), layout, rows.offsets, rows.live, at);
+    const std::string name = k.params().getString("weight_dtype", "");
+    Tile weights =
+        quantised->weights(layout, rows.quantised, at, depth, !name.empty());
+    if (name.empty())
+      return weights.value;
+    const DType narrow = *dtypeNamed(name);
+    return k.convert(narrow, DType::F32, k.convert(DType::F32, narrow, weights))
+        .value;
+  }
+
   Value zero() { return splat(tile::tileType(b.getF32Type(), k.layout)); }
 
   /// for at = from; at < to; at += step: acc = body(at, acc)
@@ -141,24 +292,33 @@ private:
     Value numbers = tile::RangeOp::create(b, type, start);
     Value limit = tile::SplatOp::create(b, type, end);
     WeightRows result;
+    result.numbers = numbers;
     result.live =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, numbers, limit);
-    result.offsets = numbers;
-    if (stride != "1")
-      result.offsets = arith::MulIOp::create(
-          b, numbers, tile::SplatOp::create(b, type, k.scalar(stride)));
+    result.offsets = scaledBy(numbers, stride);
     return result;
   }
   WeightRows weightRows(const LinearLayout &rows) {
-    return rowsFrom(rows, k.colStart, k.colEnd, w.rowStrides[0]);
+    WeightRows result = rowsFrom(rows, k.colStart, k.colEnd, w.rowStrides[0]);
+    if (quantised)
+      result.quantised = quantised->rowsFrom(result.numbers, result.live);
+    return result;
   }
-  Value gemvOffsets() {
-    Tile columns = k.spaceColumns();
-    if (w.rowStrides[0] == "1")
-      return columns.value;
-    Value stride =
-        tile::SplatOp::create(b, columns.type(), k.scalar(w.rowStrides[0]));
-    return arith::MulIOp::create(b, columns.value, stride);
+  WeightRows gemvRows() {
+    WeightRows result;
+    result.numbers = k.spaceColumns().value;
+    result.live = k.liveRows();
+    result.offsets = scaledBy(result.numbers, w.rowStrides[0]);
+    if (quantised)
+      result.quantised = quantised->rowsFrom(result.numbers, result.live);
+    return result;
+  }
+  Value scaledBy(Value numbers, const std::string &stride) {
+    if (stride == "1")
+      return numbers;
+    return arith::MulIOp::create(
+        b, numbers,
+        tile::SplatOp::create(b, numbers.getType(), k.scalar(stride)));
   }
 
   Value load32(const ScheduledOperand &operand, Value base,
@@ -190,44 +350,81 @@ private:
         (void)k.scalar(operand->colStride);
     if (w.rowStrides[0] != "1")
       (void)k.scalar(w.rowStrides[0]);
+    if (quantised)
+      quantised->noteScalars();
+    if (norm)
+      norm->noteScalars();
   }
 
   RowBuilder &k;
   ImplicitLocOpBuilder &b;
   const KernelSchedule &schedule;
   const ScheduledOperand &x, &w;
+  std::optional<QuantisedWeights> quantised;
+  std::optional<NormPrologue> norm;
   bool isKn;
   Value depth;
 };
 } // namespace
 
-Tile codegen::matmulSum(RowBuilder &k) {
-  MatmulSum sum(k);
+/// Sums by fma: weights (q - zero) * scale are rounded to f32 on the way, which
+/// counts like one more addition.
+static void noteFma(RowBuilder &k) {
+  ReductionOrder order = reductionOrder(k.plan());
   StepContract &contract = k.contract();
+  contract.dot = "fma";
+  contract.depth = order.depth;
+  contract.order = order.text;
+  if (isFloat(k.inputType(1)))
+    return;
+  contract.depth = "1 + " + order.depth;
+  contract.order = "W scaled in f32; " + order.text;
+}
+
+/// The sum of squares of a prologue, which the kernel's first product computes
+/// again for each of its like.
+static void notePrologue(RowBuilder &k) {
+  const KernelPlan &plan = k.plan().plan;
+  if (plan.prologue < 0)
+    return;
+  ReductionOrder order = normOrder(
+      k.plan(), plan.family == Family::Gemv ? k.plan().tileDepth : normDepth);
+  StepContract &contract = k.contractAt(0);
+  contract.depth = order.depth;
+  contract.order = order.text;
+  contract.approx = {"rsqrt.approx"};
+}
+
+Tile codegen::matmulSum(RowBuilder &k) {
+  notePrologue(k);
+  MatmulSum sum(k);
   if (!k.plan().usesTensorCore) {
-    ReductionOrder order = reductionOrder(k.plan());
-    contract.dot = "fma";
-    contract.depth = order.depth;
-    contract.order = order.text;
+    noteFma(k);
     return {sum.fmaSum(), &k};
   }
+  StepContract &contract = k.contract();
   contract.dot = std::string("mma.m16n8k16.") +
-                 (k.inputType(0) == DType::F16 ? "f16" : "bf16");
+                 (k.plan().dotType == DType::F16 ? "f16" : "bf16");
   contract.dotChunk = 16;
   contract.order = "k ascending";
+  if (!isFloat(k.inputType(1)) && !k.params().has("weight_dtype")) {
+    const int64_t group = k.params().getInt("group", 0);
+    contract.depth = group ? "ceildiv(n, " + std::to_string(group) + ")" : "1";
+    contract.order += group ? " in groups of " + std::to_string(group) +
+                                  ", each scaled by one fma"
+                            : ", then one scale";
+  }
   return {sum.tensorCore(), &k};
 }
 
 Tile codegen::gemvSum(RowBuilder &k) {
-  ReductionOrder order = reductionOrder(k.plan());
-  k.contract().dot = "fma";
-  k.contract().depth = order.depth;
-  k.contract().order = order.text;
+  notePrologue(k);
+  noteFma(k);
   return {MatmulSum(k).gemv(), &k};
 }
 
 void codegen::finishMatmul(RowBuilder &k, Tile sum) {
-  if (k.numInputs() == 3)
+  if (k.numInputs() == 3 && isFloat(k.inputType(1)))
     sum = sum + k.input32(2);
   bool computesAll =
       k.plan().colEnd == k.plan().cols && k.plan().colBegin == "0";

@@ -59,9 +59,12 @@ func::FuncOp RowBuilder::build(const std::string &name) {
     contract.step = static_cast<int>(i);
     contract.op = input.recipe.steps[step].op;
     contracts.push_back(std::move(contract));
-    loweringOf(input.recipe.steps[step].op).emit(*this);
-    std::sort(contracts.back().approx.begin(), contracts.back().approx.end());
+    // A prologue is computed where its result is read.
+    if (step != schedule.plan.prologue)
+      loweringOf(input.recipe.steps[step].op).emit(*this);
   }
+  for (StepContract &contract : contracts)
+    std::sort(contract.approx.begin(), contract.approx.end());
   applyGuards();
   // All reads come before the first write: an output may lie on an input.
   for (const Pending &pending : stores)
@@ -256,6 +259,8 @@ Value RowBuilder::broadcastTo(Value value, bool rows, bool cols) {
   auto type = cast<RankedTensorType>(value.getType());
   rows |= type.getDimSize(0) > 1;
   cols |= type.getDimSize(1) > 1;
+  if (rows == (type.getDimSize(0) > 1) && cols == (type.getDimSize(1) > 1))
+    return value; // of any layout
   RankedTensorType target = typeOf(type.getElementType(), rows, cols);
   if (target == type)
     return value;

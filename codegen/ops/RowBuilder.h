@@ -74,6 +74,11 @@ public:
   Tile likeInt(Tile shape, mlir::Type element, uint64_t value);
   Tile convert(DType from, DType to, Tile value);
   Tile select(Tile condition, Tile yes, Tile no);
+  /// The f32 neighbour of nearest + rest that has an odd significand, where
+  /// \p nearest is that sum rounded and \p rest not 0: rounding it once more to
+  /// a type of at most 22 bits rounds the exact sum (codegen/lower/
+  /// Conversions.cpp).
+  Tile toOdd(Tile nearest, Tile rest);
   /// Both tiles in the larger of their shapes.
   void unify(Tile &a, Tile &b);
 
@@ -90,8 +95,9 @@ public:
   };
   Rows rowsIn(const tile::LinearLayout &rows);
   mlir::Value offsetsOf(const Rows &rows, const ScheduledOperand &operand);
-  /// Which rows exist, as a mask even where all do.
+  /// Which rows exist, as a mask even where all do; null where all do.
   mlir::Value liveRows();
+  mlir::Value maskOfRows() const { return live; }
   /// Numbers of the columns that the tile covers: 1xC, for a gemv Rx1.
   Tile spaceColumns();
   /// Reads ids, one number a row, as i64.
@@ -103,8 +109,15 @@ public:
   /// Final outputs leave out the rows where \p keep is false; temporaries do
   /// not, so that no later kernel reads memory that nobody wrote.
   void restrictRows(mlir::Value keep);
-  /// Reports rows of the current step through the launch's error slot.
-  void reportRows(mlir::Value bad);
+  /// Reports rows of the current step through the launch's error slot, by
+  /// their own number or by \p index (Rx1).
+  void reportRows(mlir::Value bad, mlir::Value index = {});
+  /// Each row's index along \p dim of the space (Rx1).
+  mlir::Value indexAlong(int dim);
+  /// Stores \p raw, in the operand's type, in rows that lie \p offsets further
+  /// on (Rx1), where \p mask holds.
+  void storeAt(const ScheduledOperand &operand, Tile raw, mlir::Value offsets,
+               mlir::Value mask);
   /// The same for one row, given as an i1 and its number.
   void reportRow(mlir::Value bad, mlir::Value row);
   /// An integer param as an i64, or null when the step does not give it. On the
@@ -123,7 +136,11 @@ public:
   bool isFinal(const ScheduledOperand &operand) const {
     return input.graph.values[operand.value].isFinal();
   }
+  const ScheduledOperand &operandOf(int step, size_t arg, Usage usage) const;
+  const Step &stepAt(int step) const { return input.recipe.steps[step]; }
   const KernelSchedule &plan() const { return schedule; }
+  /// The contract of the kernel's step number \p index.
+  StepContract &contractAt(size_t index) { return contracts[index]; }
   StepContract &contract() { return contracts.back(); }
   /// Where the tile's columns start, and where the kernel's end.
   mlir::Value colStart, colEnd;
@@ -150,6 +167,7 @@ private:
   struct Pending {
     const ScheduledOperand *operand;
     mlir::Value value;
+    mlir::Value offsets, mask; // of storeAt
   };
   struct Computed {
     mlir::Value raw; // in the value's dtype

@@ -44,9 +44,14 @@ Value RowBuilder::loadTile(const ScheduledOperand &operand, Value base,
 }
 
 const ScheduledOperand &RowBuilder::operandOf(size_t arg, Usage usage) const {
-  int updated = input.graph.updates[current][arg];
+  return operandOf(current, arg, usage);
+}
+
+const ScheduledOperand &RowBuilder::operandOf(int step, size_t arg,
+                                              Usage usage) const {
+  int updated = input.graph.updates[step][arg];
   const ScheduledOperand *operand = schedule.find(
-      updated >= 0 ? updated : input.graph.args[current][arg], usage);
+      updated >= 0 ? updated : input.graph.args[step][arg], usage);
   assert(operand && "the schedule lists what its steps read");
   return *operand;
 }
@@ -64,6 +69,8 @@ RowBuilder::Computed &RowBuilder::computed(int value) {
   if (entry.raw)
     return entry;
   const ScheduledOperand *operand = schedule.find(value, Usage::Space);
+  if (!operand)
+    operand = schedule.find(value, Usage::Split);
   assert(operand && "a value is computed here or read");
   bool isGemv = schedule.plan.family == Family::Gemv;
   bool hasRows = isGemv || operand->variesByRow();
@@ -102,7 +109,20 @@ void RowBuilder::resultRaw(Tile raw) {
   values[value] = {raw.value, Value()};
   for (const ScheduledOperand &operand : schedule.operands)
     if (operand.value == value && operand.isWritten)
-      stores.push_back({&operand, raw.value});
+      stores.push_back({&operand, raw.value, Value(), Value()});
+}
+
+void RowBuilder::storeAt(const ScheduledOperand &operand, Tile raw,
+                         Value offsets, Value mask) {
+  stores.push_back({&operand, raw.value, offsets, mask});
+}
+
+Value RowBuilder::indexAlong(int dim) {
+  RankedTensorType type = tile::tileType(b.getI64Type(), rowLayout);
+  for (auto [run, dims] : llvm::enumerate(schedule.rowRuns))
+    if (dims.size() == 1 && dims[0] == dim)
+      return rows.indices[run];
+  return tile::SplatOp::create(b, type, scalarConstant(0));
 }
 
 void RowBuilder::store(const Pending &pending) {
@@ -113,8 +133,16 @@ void RowBuilder::store(const Pending &pending) {
   Value mask = live;
   if (keptRows && isFinal(operand))
     mask = mask ? Value(arith::AndIOp::create(b, mask, keptRows)) : keptRows;
+  if (pending.mask)
+    mask = mask ? Value(arith::AndIOp::create(b, mask, pending.mask))
+                : pending.mask;
+  Value offsets = rowOffsets(operand);
+  if (pending.offsets)
+    offsets = offsets
+                  ? Value(arith::AddIOp::create(b, offsets, pending.offsets))
+                  : pending.offsets;
   bool isUnit = !hasCols || operand.colStride == "1";
-  tile::StoreOp::create(b, value, pointer(operand), rowOffsets(operand), mask,
+  tile::StoreOp::create(b, value, pointer(operand), offsets, mask,
                         hasCols ? colStart : scalarConstant(0),
                         hasCols ? colEnd : scalarConstant(1),
                         isUnit ? Value() : scalar(operand.colStride),
@@ -190,9 +218,9 @@ Value RowBuilder::errorSlotPointer() {
   return errorSlot;
 }
 
-void RowBuilder::reportRows(Value bad) {
-  tile::ReportErrorOp::create(b, errorSlotPointer(), bad, rows.numbers,
-                              current);
+void RowBuilder::reportRows(Value bad, Value index) {
+  tile::ReportErrorOp::create(b, errorSlotPointer(), bad,
+                              index ? index : rows.numbers, current);
 }
 
 void RowBuilder::reportRow(Value bad, Value row) {

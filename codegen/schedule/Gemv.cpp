@@ -15,7 +15,7 @@ using namespace tandem::codegen;
 
 Result<void> codegen::scheduleGemv(KernelSchedule &schedule,
                                    const ScheduleInput &input) {
-  const Step &step = input.recipe.steps[schedule.plan.steps[0]];
+  const Step &step = input.recipe.steps[productOf(schedule.plan)];
   const CompileOptions &options = input.options;
   scheduleSum(schedule, step);
   int64_t k = 1;

@@ -14,11 +14,15 @@
 using namespace tandem;
 using namespace tandem::codegen;
 
+int codegen::productOf(const KernelPlan &plan) {
+  return plan.steps[plan.prologue >= 0 ? 1 : 0];
+}
+
 void codegen::scheduleColumns(KernelSchedule &schedule, const Step &step,
                               const Graph &graph, int64_t tileCols) {
   std::string n = schedule.cols;
   bool isPartial = !writesAllColumns(step);
-  int result = graph.results[schedule.plan.steps[0]][0];
+  int result = graph.results[productOf(schedule.plan)][0];
   // A scratch value reads as zero outside the window, so all of it is computed.
   if (isPartial && graph.values[result].output >= 0) {
     std::string offset = std::to_string(step.params.getInt("n_off", 0));
@@ -39,18 +43,31 @@ void codegen::scheduleColumns(KernelSchedule &schedule, const Step &step,
 }
 
 void codegen::scheduleSum(KernelSchedule &schedule, const Step &step) {
-  bool isKn = step.params.getString("weight_layout", "nk") == "kn";
+  const bool isKn = codegen::isKn(step);
   for (ScheduledOperand &operand : schedule.operands) {
     bool isX = operand.usage == Usage::MatmulX;
+    if (operand.usage == Usage::Groups) {
+      schedule.require(operand.shape(0) + " == " + schedule.cols,
+                       operand.name + " has one row for each output column");
+      operand.rowStrides = {operand.stride(0)};
+    }
+    if (operand.usage == Usage::DepthVector) {
+      schedule.require(operand.shape(0) + " == " + schedule.depth,
+                       operand.name + " is as long as x's last dim");
+      operand.colStride = operand.stride(0);
+    }
     if (!isX && operand.usage != Usage::MatmulW)
       continue;
+    const bool isPacked = !isX && operand.desc.dtype == DType::U8;
     int last = static_cast<int>(operand.desc.rank()) - 1;
     int depthDim = isX ? last : isKn ? 0 : 1;
     int otherDim = isKn ? 1 : 0; // of W
     if (isX) {
       schedule.depth = operand.shape(last);
     } else {
-      schedule.require(operand.shape(depthDim) + " == " + schedule.depth,
+      schedule.require(operand.shape(depthDim) + " == " +
+                           (isPacked ? "ceildiv(" + schedule.depth + ", 2)"
+                                     : schedule.depth),
                        operand.name + "'s k is x's last dim");
       schedule.require(operand.shape(otherDim) + " == " + schedule.cols,
                        operand.name + " has one row for each output column");
@@ -69,7 +86,8 @@ void codegen::scheduleSum(KernelSchedule &schedule, const Step &step) {
     else
       operand.rowStrides = {"1"};
     int bytes = static_cast<int>(dtypeSize(operand.desc.dtype));
-    int vector = std::min(8, 16 / bytes);
+    // 8 neighbouring k a thread.
+    int vector = isPacked ? 4 : std::min(8, 16 / bytes);
     bool fits = vector > 1 &&
                 operand.align % static_cast<uint64_t>(vector * bytes) == 0;
     for (size_t d = 0; d < operand.desc.rank(); ++d)
@@ -95,9 +113,43 @@ void codegen::scheduleSum(KernelSchedule &schedule, const Step &step) {
   }
 }
 
+/// Groups of fewer k than an instruction's chain of additions may have partial
+/// sums (refops/Numerics.h, licensedDepth) are scaled element by element.
+static constexpr int64_t leastGroup = 32;
+
+/// The type in which a tensor core multiplies x and W exactly as given: f16 or
+/// bf16 that both fit in, else F32 for products by fma. Every float8 number is
+/// an f16 and a bf16; so is q - zero (SEMANTICS, "Weight-only quantisation").
+static DType dotTypeOf(const Step &step, DType x, DType w) {
+  auto isHalf = [](DType type) {
+    return type == DType::F16 || type == DType::BF16;
+  };
+  auto isFp8 = [](DType type) {
+    return type == DType::F8E4M3 || type == DType::F8E5M2;
+  };
+  if (isFp8(x) && isFp8(w))
+    return DType::F16;
+  if (isFloat(w)) {
+    if (isHalf(x) && (x == w || isFp8(w)))
+      return x;
+    return isHalf(w) && isFp8(x) ? w : DType::F32;
+  }
+  const DType wanted = isFp8(x) ? DType::F16 : x;
+  if (!isHalf(wanted))
+    return DType::F32;
+  if (step.params.has("weight_dtype")) {
+    const DType rounded =
+        *dtypeNamed(step.params.getString("weight_dtype", ""));
+    return isFp8(x) || rounded == x ? rounded : DType::F32;
+  }
+  // Steps of k must not cross groups.
+  const int64_t group = step.params.getInt("group", 0);
+  return group % leastGroup == 0 ? wanted : DType::F32;
+}
+
 Result<void> codegen::scheduleMatmul(KernelSchedule &schedule,
                                      const ScheduleInput &input) {
-  const Step &step = input.recipe.steps[schedule.plan.steps[0]];
+  const Step &step = input.recipe.steps[productOf(schedule.plan)];
   const CompileOptions &options = input.options;
   scheduleSum(schedule, step);
   DType x = DType::F32, w = DType::F32;
@@ -107,7 +159,10 @@ Result<void> codegen::scheduleMatmul(KernelSchedule &schedule,
     if (operand.usage == Usage::MatmulW)
       w = operand.desc.dtype;
   }
-  schedule.usesTensorCore = x == w && (x == DType::F16 || x == DType::BF16);
+  if (schedule.plan.prologue >= 0)
+    x = input.recipe.steps[schedule.plan.prologue].results[0].dtype;
+  schedule.dotType = dotTypeOf(step, x, w);
+  schedule.usesTensorCore = schedule.dotType != DType::F32;
 
   Result<int64_t> tileM = parameter(options, "tile_m", 64, 32, 128);
   Result<int64_t> tileN = parameter(options, "tile_n", 64, 32, 128);

@@ -8,6 +8,9 @@
 
 namespace tandem::codegen {
 
+/// The first product of a matmul kernel.
+int productOf(const KernelPlan &plan);
+
 /// Sets the columns that are written, [colBegin, colEnd), and the number of
 /// tiles of \p tileCols columns among them.
 void scheduleColumns(KernelSchedule &schedule, const Step &step,

@@ -44,3 +44,15 @@ ReductionOrder codegen::reductionOrder(const KernelSchedule &schedule) {
           (isGemv ? "fma over chunks of " : "chunks of ") + chunk +
               " added elementwise, then " + order.text};
 }
+
+ReductionOrder codegen::normOrder(const KernelSchedule &schedule,
+                                  int64_t chunk) {
+  // A gemv's threads lie along k as its products' do; a matmul's have 8
+  // neighbours each.
+  ReductionOrder order = treeOrder(
+      chunk, schedule.plan.family == Family::Gemv ? schedule.threadCols : 8,
+      schedule.warps);
+  const std::string size = std::to_string(chunk);
+  return {"ceildiv(n, " + size + ") + " + order.depth,
+          "chunks of " + size + " added elementwise, then " + order.text};
+}

@@ -20,6 +20,10 @@ struct ReductionOrder {
 /// matmul.
 ReductionOrder reductionOrder(const KernelSchedule &schedule);
 
+/// The sum of squares of a norm in front of a product, \p chunk columns at a
+/// time.
+ReductionOrder normOrder(const KernelSchedule &schedule, int64_t chunk);
+
 } // namespace tandem::codegen
 
 #endif // TANDEM_CODEGEN_SCHEDULE_REDUCTIONORDER_H

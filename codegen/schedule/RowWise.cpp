@@ -107,10 +107,47 @@ static Result<void> scheduleElementwise(KernelSchedule &schedule,
   schedule.colTiles = ceilDiv(schedule.cols, schedule.tileCols);
   chooseVectors(schedule, 8);
   for (const ScheduledOperand &operand : schedule.operands)
-    schedule.threadCols = std::max(schedule.threadCols, operand.vector);
+    schedule.threadCols =
+        std::max(schedule.threadCols,
+                 operand.usage == Usage::Packed ? 8 : operand.vector);
   schedule.grid[0] = ceilDiv(schedule.rows, schedule.tileRows) + " * " +
                      ceilDiv(schedule.cols, schedule.tileCols);
   return {};
+}
+
+/// Partners of a rope's neighbours are neighbours where half of what turns is a
+/// multiple of the access.
+static void schedulePartners(KernelSchedule &schedule,
+                             const ScheduleInput &input) {
+  for (int step : schedule.plan.steps) {
+    const Step &info = input.recipe.steps[step];
+    if (info.op != Opcode::ROPE)
+      continue;
+    const int value = input.graph.args[step][0];
+    if (const ScheduledOperand *table =
+            schedule.find(input.graph.args[step][2], Usage::Frequencies))
+      schedule.require(
+          "2 * " + table->shape(0) + " == " +
+              (info.params.has("rotary_dim")
+                   ? std::to_string(info.params.getInt("rotary_dim", 0))
+                   : schedule.cols),
+          table->name + " has a frequency for each pair");
+    for (ScheduledOperand &x : schedule.operands) {
+      if (x.value != value || x.usage != Usage::Space || x.vector < 2)
+        continue;
+      const bool turnsAll = !info.params.has("rotary_dim");
+      const int64_t turned = turnsAll ? runSize(schedule, schedule.colRun)
+                                      : info.params.getInt("rotary_dim", 0);
+      if (turned % (2 * x.vector) != 0)
+        continue;
+      x.partnerVector = x.vector;
+      if (turnsAll)
+        schedule.require("(" + schedule.cols + ") % " +
+                             std::to_string(2 * x.vector) + " == 0",
+                         "halves of a head are read " +
+                             std::to_string(x.vector) + " elements at a time");
+    }
+  }
 }
 
 Result<void> codegen::scheduleRows(KernelSchedule &schedule,
@@ -132,6 +169,7 @@ Result<void> codegen::scheduleRows(KernelSchedule &schedule,
                           : scheduleElementwise(schedule, input.options);
   if (!done)
     return done.error();
+  schedulePartners(schedule, input);
   schedule.explanation =
       "row-wise: tiles of " + std::to_string(schedule.tileRows) + " x " +
       std::to_string(schedule.tileCols) + " on " +

@@ -18,15 +18,22 @@ namespace tandem::codegen {
 
 /// How a kernel reads or writes an operand.
 enum class Usage : uint8_t {
-  Space,    // right-aligned with the space, broadcast where it lacks a dim
-  RowIndex, // one index a row: the space without its last dim
-  Table,    // rows that an index chooses; the last dim is the column
-  MatmulX,  // rows of the space, last dim k
-  MatmulW,  // [N, K] or [K, N]
-  Extent,   // only its shape
-  Param,    // an integer param on the device: [], [1] or [B]
-  Free,     // addressed by the op itself, by shapes and strides
-  Partial,  // rows of the space; the last dim is the column, and has two more
+  Space,       // right-aligned with the space, broadcast where it lacks a dim
+  RowIndex,    // one index a row: the space without its last dim
+  Table,       // rows that an index chooses; the last dim is the column
+  MatmulX,     // rows of the space, last dim k
+  MatmulW,     // [N, K] or [K, N]
+  DepthVector, // [K] beside x
+  Packed,      // two columns a byte, rows of the space
+  Groups,      // [N, G] beside quantised weights: one number a row and group
+  Positions,   // rope: one number a token
+  Frequencies, // rope: [half]
+  Cache,       // kv_append: rows of the space in slots that start at `pos`
+  Split,       // kv_append: [n, kvh * D] for a space [n, kvh, D]
+  Extent,      // only its shape
+  Param,       // an integer param on the device: [], [1] or [B]
+  Free,        // addressed by the op itself, by shapes and strides
+  Partial, // rows of the space; the last dim is the column, and has two more
 };
 
 /// An operand of the record. One value used in two ways is two operands.
@@ -44,12 +51,23 @@ struct ScheduledOperand {
   std::vector<std::string> rowStrides;
   /// "1", an expression, or empty where every column is the same element.
   std::string colStride;
+  /// The first of two dims of the space that run through one dim of the
+  /// operand: `[B * S]` positions, `[n, kvh * D]` rows.
+  int foldedDim = -1;
+  /// rope: neighbouring columns whose partners are neighbours too.
+  int partnerVector = 1;
   /// Neighbouring columns (for MatmulX and MatmulW: k) in one access.
   int vector = 1;
 
   bool variesByRow() const {
     for (const std::string &stride : rowStrides)
       if (!stride.empty())
+        return true;
+    return false;
+  }
+  bool variesByDim() const {
+    for (int dim : dimOf)
+      if (dim >= 0)
         return true;
     return false;
   }
@@ -91,7 +109,9 @@ struct KernelSchedule {
   bool splitsColumns = false;
   /// Rows are longer than a tile: `tile-loop-columns` cuts them.
   bool loopsColumns = false;
-  /// Matmul: f16 or bf16 operands in tensor-core fragments.
+  /// Matmul: the type of both operands where they meet: f16 or bf16 in
+  /// tensor-core fragments, or f32.
+  DType dotType = DType::F32;
   bool usesTensorCore = false;
 
   std::array<std::string, 3> grid = {"1", "1", "1"};

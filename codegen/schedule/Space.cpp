@@ -10,6 +10,7 @@
 #include "codegen/schedule/Schedule.h"
 
 #include <algorithm>
+#include <functional>
 
 using namespace tandem;
 using namespace tandem::codegen;
@@ -31,15 +32,34 @@ void KernelSchedule::require(const std::string &condition, std::string reason) {
   preconditions.push_back(std::move(added));
 }
 
-static Usage usageOf(const Step &step, size_t arg) {
-  if (arg + step.params.numOperands() >= step.args.size())
+static Usage usageOf(const Step &step, size_t arg,
+                     const std::function<const TensorType &(size_t)> &operand) {
+  auto typeOf = [&](size_t index) { return operand(index).dtype; };
+  if (arg < step.args.size() &&
+      arg + step.params.numOperands() >= step.args.size())
     return Usage::Param;
   switch (step.op) {
   case Opcode::EMBED:
     return arg == 0 ? Usage::RowIndex : Usage::Table;
   case Opcode::GEMM_TILE:
   case Opcode::GEMV_TILE:
-    return arg == 0 ? Usage::MatmulX : arg == 1 ? Usage::MatmulW : Usage::Space;
+  case Opcode::LM_HEAD:
+    return arg == 0             ? Usage::MatmulX
+           : arg == 1           ? Usage::MatmulW
+           : isFloat(typeOf(1)) ? Usage::Space
+                                : Usage::Groups;
+  case Opcode::DEQUANT:
+    return arg > 0                  ? Usage::Groups
+           : typeOf(0) == DType::U8 ? Usage::Packed
+                                    : Usage::Space;
+  case Opcode::ROPE:
+    return arg == 0   ? Usage::Space
+           : arg == 1 ? Usage::Positions
+                      : Usage::Frequencies;
+  case Opcode::KV_APPEND:
+    return arg == 1                       ? Usage::Cache
+           : operand(0).shape.size() == 2 ? Usage::Split
+                                          : Usage::Space;
   case Opcode::ATTENTION_TILE:
   case Opcode::ATTN_STEP:
   case Opcode::GDN_STEP:
@@ -87,7 +107,33 @@ static std::vector<int> mapDims(const KernelSchedule &schedule, Usage usage,
     std::vector<Dim> leading(shape.begin(), shape.end() - 1);
     return alignRight(leading, space, rank - 1);
   }
+  case Usage::Packed:
+  case Usage::Groups:
+    // Rows of W are columns of a product.
+    if (schedule.plan.family == Family::RowWise) {
+      std::vector<int> dimOf(rank, -1);
+      dimOf[rank - 2] = 0;
+      return dimOf;
+    }
+    return std::vector<int>(rank, -1);
+  case Usage::Positions: {
+    // One a token: the space without its heads and their elements.
+    std::vector<int> dimOf(rank, -1);
+    if (shape.size() == 2 || rank == 3)
+      dimOf[0] = 0;
+    if (rank == 4)
+      dimOf[1] = static_cast<int>(shape.size()) - 1;
+    return dimOf;
+  }
+  case Usage::Cache:
+    // [S, kvh, D], or [B, S, kvh, D] with one slot a sequence.
+    return rank == shape.size() ? std::vector<int>{0, 1, 2}
+                                : std::vector<int>{0, 2, 3};
+  case Usage::Split:
+    return {0, 1, 1};
+  case Usage::Frequencies:
   case Usage::MatmulW:
+  case Usage::DepthVector:
   case Usage::Extent:
   case Usage::Param:
   case Usage::Free:
@@ -96,8 +142,20 @@ static std::vector<int> mapDims(const KernelSchedule &schedule, Usage usage,
   return {};
 }
 
+/// Positions [S] serve every sequence, [B * S] run over all of them.
+static void foldRows(const KernelSchedule &schedule,
+                     ScheduledOperand &positions) {
+  for (const ScheduledOperand &x : schedule.operands)
+    if (x.dimOf[1] >= 0 &&
+        positions.desc.shape[0] != x.desc.shape[x.dimOf[1]]) {
+      positions.foldedDim = 0;
+      positions.dimOf[0] = 0;
+    }
+}
+
 void codegen::findOperands(KernelSchedule &schedule,
                            const ScheduleInput &input) {
+  const size_t rank = schedule.plan.space.size();
   auto add = [&](int value, Usage usage, bool isWritten, bool isRowResult) {
     if (!isWritten && schedule.find(value, usage))
       return;
@@ -115,16 +173,28 @@ void codegen::findOperands(KernelSchedule &schedule,
     operand.align = address ? std::min<uint64_t>(address & -address, 256) : 256;
     operand.dimOf =
         mapDims(schedule, usage, input.graph.values[value], isRowResult);
+    if (usage == Usage::Positions && rank == 4 && operand.desc.rank() == 1)
+      foldRows(schedule, operand);
+    if (usage == Usage::Split)
+      operand.foldedDim = 1;
     schedule.operands.push_back(std::move(operand));
   };
   const KernelPlan &plan = schedule.plan;
   for (int step : plan.steps)
     for (size_t a = 0; a < input.graph.args[step].size(); ++a) {
-      Usage usage = usageOf(input.recipe.steps[step], a);
+      const std::vector<int> &args = input.graph.args[step];
+      Usage usage = usageOf(input.recipe.steps[step], a,
+                            [&](size_t arg) -> const TensorType & {
+                              return input.graph.values[args[arg]].type;
+                            });
       // A state is one operand, read and written.
       if (int updated = input.graph.updates[step][a]; updated >= 0)
         add(updated, usage, true, false);
       int value = input.graph.args[step][a];
+      if (step == plan.prologue) {
+        add(value, a == 0 ? Usage::MatmulX : Usage::DepthVector, false, false);
+        continue;
+      }
       if (std::find(plan.reads.begin(), plan.reads.end(), value) !=
           plan.reads.end())
         add(value, usage, false, false);
@@ -136,20 +206,25 @@ void codegen::findOperands(KernelSchedule &schedule,
   for (int value : plan.writes) {
     if (input.graph.values[value].isUpdate())
       continue;
-    const Step &producer =
-        input.recipe.steps[input.graph.values[value].producer];
-    bool isFree = !producer.args.empty() && usageOf(producer, 0) == Usage::Free;
+    int producer = input.graph.values[value].producer;
+    const bool isFree = plan.family == Family::Attention ||
+                        plan.family == Family::Recurrence;
     add(value, isFree ? Usage::Free : Usage::Space, true,
-        producer.op == Opcode::SAMPLE_ARGMAX);
+        input.recipe.steps[producer].op == Opcode::SAMPLE_ARGMAX);
   }
 }
 
 /// The first operand that has \p dim of the space.
 static const ScheduledOperand *ownerOf(const KernelSchedule &schedule,
                                        int dim) {
-  for (const ScheduledOperand &operand : schedule.operands)
-    if (operand.dimOf[dim] >= 0)
+  for (const ScheduledOperand &operand : schedule.operands) {
+    const int folded = operand.foldedDim;
+    const bool isFolded = folded >= 0 && (dim == folded || dim == folded + 1);
+    const bool isSlot = operand.usage == Usage::Cache && dim == 0 &&
+                        operand.desc.rank() == operand.dimOf.size();
+    if (operand.dimOf[dim] >= 0 && !isFolded && !isSlot)
       return &operand;
+  }
   return nullptr;
 }
 
@@ -175,8 +250,23 @@ int64_t codegen::runSize(const KernelSchedule &schedule,
 
 /// Every operand that has a dim of the space agrees with the dim's owner.
 static void requireShapes(KernelSchedule &schedule) {
-  for (const ScheduledOperand &operand : schedule.operands)
+  for (const ScheduledOperand &operand : schedule.operands) {
+    const int folded = operand.foldedDim;
+    if (folded >= 0)
+      schedule.require(operand.shape(operand.dimOf[folded]) +
+                           " == " + sizeText(schedule, {folded, folded + 1}),
+                       operand.name + " has two dims of the space in one");
+    else if (operand.usage == Usage::Positions && !operand.variesByDim())
+      schedule.require(operand.shape(0) + " == 1",
+                       operand.name + " has one number");
     for (size_t dim = 0; dim < operand.dimOf.size(); ++dim) {
+      const int at = static_cast<int>(dim);
+      if (folded >= 0 && (at == folded || at == folded + 1))
+        continue;
+      // Slots are counted from `pos`, and checked on the device.
+      if (operand.usage == Usage::Cache && dim == 0 &&
+          operand.desc.rank() == operand.dimOf.size())
+        continue;
       const ScheduledOperand *owner = ownerOf(schedule, static_cast<int>(dim));
       if (operand.dimOf[dim] < 0 || owner == &operand)
         continue;
@@ -187,6 +277,7 @@ static void requireShapes(KernelSchedule &schedule) {
                            " agree in size along dim " + std::to_string(dim) +
                            " of the kernel's space");
     }
+  }
   for (const ScheduledOperand &operand : schedule.operands) {
     if (operand.usage == Usage::Partial) {
       int last = static_cast<int>(schedule.plan.space.size()) - 1;
@@ -213,6 +304,14 @@ static bool canMerge(const KernelSchedule &schedule, int outer, int inner) {
     int p = operand.dimOf[outer], q = operand.dimOf[inner];
     if ((p < 0) != (q < 0))
       return false;
+    // Rows of a cache are told apart by their slot.
+    if (operand.usage == Usage::Cache && (outer == 0 || inner == 0))
+      return false;
+    if (const int folded = operand.foldedDim; folded >= 0 && p >= 0 && p == q) {
+      if (outer != folded || inner != folded + 1)
+        return false;
+      continue;
+    }
     if (p >= 0 && operand.desc.strides[p] !=
                       operand.desc.shape[q] * operand.desc.strides[q])
       return false;
@@ -230,7 +329,8 @@ static std::vector<std::vector<int>> mergeRuns(KernelSchedule &schedule,
     }
     int outer = runs.back().back();
     for (const ScheduledOperand &operand : schedule.operands)
-      if (int p = operand.dimOf[outer], q = operand.dimOf[dim]; p >= 0)
+      if (int p = operand.dimOf[outer], q = operand.dimOf[dim];
+          p >= 0 && p != q)
         schedule.require(operand.stride(p) + " == " + operand.shape(q) + " * " +
                              operand.stride(q),
                          "dims " + std::to_string(p) + " and " +
@@ -265,12 +365,22 @@ static void deriveStrides(KernelSchedule &schedule) {
     for (const std::vector<int> &run : schedule.rowRuns) {
       int own = operand.dimOf[run.back()];
       operand.rowStrides.push_back(own < 0 ? "" : operand.stride(own));
+      if (operand.foldedDim >= 0 && run.back() == operand.foldedDim)
+        operand.rowStrides.back() =
+            sizeText(schedule, {operand.foldedDim + 1}) + " * " +
+            operand.stride(own);
     }
     if (schedule.colRun.empty())
       continue;
     int own = operand.dimOf[schedule.colRun.back()];
     if (operand.usage == Usage::Partial)
       own = static_cast<int>(operand.desc.rank()) - 1;
+    if (operand.usage == Usage::Packed) {
+      own = 1;
+      schedule.require(operand.shape(1) + " == ceildiv(" + schedule.cols +
+                           ", 2)",
+                       operand.name + " holds two columns a byte");
+    }
     if (own < 0)
       continue;
     bool isShort = schedule.colRun.size() == 1 && operand.desc.shape[own] <= 1;
@@ -329,7 +439,7 @@ void codegen::chooseVectors(KernelSchedule &schedule, int limit) {
   int64_t cols = runSize(schedule, schedule.colRun);
   for (ScheduledOperand &operand : schedule.operands) {
     if (operand.colStride != "1" || operand.usage == Usage::MatmulX ||
-        operand.usage == Usage::MatmulW)
+        operand.usage == Usage::MatmulW || operand.usage == Usage::Packed)
       continue;
     int bytes = static_cast<int>(dtypeSize(operand.desc.dtype));
     int vector = std::min(limit, 16 / bytes);
@@ -338,6 +448,12 @@ void codegen::chooseVectors(KernelSchedule &schedule, int limit) {
     for (const std::vector<int> &run : schedule.rowRuns)
       if (int own = operand.dimOf[run.back()]; own >= 0)
         multiples.emplace_back(operand.stride(own), operand.desc.strides[own]);
+    if (operand.usage == Usage::Cache)
+      for (size_t d = 0; d + 1 < operand.desc.rank(); ++d)
+        multiples.emplace_back(operand.stride(static_cast<int>(d)),
+                               operand.desc.strides[d]);
+    if (operand.foldedDim >= 0)
+      continue; // its columns are a part of a dim
     if (operand.usage == Usage::Table)
       multiples.emplace_back(operand.stride(0), operand.desc.strides[0]);
     bool fits = operand.align % (vector * bytes) == 0;

@@ -1,6 +1,7 @@
 //===- LinearLayout.cpp - Which thread holds which element ----------------===//
 #include "dialect/tile/LinearLayout.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 
@@ -144,6 +145,30 @@ LinearLayout LinearLayout::transpose() const {
   // Repetitions count columns before rows in either layout: a tile that
   // repeats along both dims has its registers renumbered (transposedRegister).
   return result;
+}
+
+bool LinearLayout::hasColumnPairs() const {
+  if (!isAxisAligned())
+    return false;
+  for (const Bases *bases : {&lanes, &warps})
+    for (const Basis &basis : *bases)
+      if (basis[colDim] % 2)
+        return false;
+  int64_t odd = 0;
+  for (const Basis &basis : registers)
+    odd += basis[colDim] % 2;
+  return odd == 1 && std::find(registers.begin(), registers.end(),
+                               Basis{0, 1}) != registers.end();
+}
+
+LinearLayout LinearLayout::halveColumns() const {
+  assert(hasColumnPairs());
+  LinearLayout half = *this;
+  std::erase(half.registers, Basis{0, 1});
+  for (Bases *bases : {&half.registers, &half.lanes, &half.warps})
+    for (Basis &basis : *bases)
+      basis[colDim] /= 2;
+  return half;
 }
 
 int64_t LinearLayout::projectRegister(int64_t reg, int dim) const {

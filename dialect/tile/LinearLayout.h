@@ -74,6 +74,10 @@ struct LinearLayout {
   LinearLayout dropColumns() const { return dropDim(colDim); }
   LinearLayout dropRows() const { return dropDim(rowDim); }
   LinearLayout transpose() const;
+  /// Whether each two neighbouring columns lie in one thread, and the layout
+  /// with both as one column.
+  bool hasColumnPairs() const;
+  LinearLayout halveColumns() const;
   /// The register of dropDim(dim) that holds what register \p reg projects to.
   int64_t projectRegister(int64_t reg, int dim) const;
 

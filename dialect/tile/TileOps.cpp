@@ -39,6 +39,15 @@ LogicalResult RangeOp::verify() {
   if (type.getDimSize(0) != 1 && type.getDimSize(1) != 1)
     return emitOpError() << "result must be Rx1 or 1xC, got "
                          << type.getDimSize(0) << "x" << type.getDimSize(1);
+  const int64_t granule = getGranule();
+  if (granule < 1 || (granule & (granule - 1)))
+    return emitOpError() << "granule must be a power of two, got " << granule;
+  if (granule > 1 &&
+      (type.getDimSize(0) != 1 || granule > contiguousColumns(layoutOf(type))))
+    return emitOpError() << "granule = " << granule
+                         << ", but the layout gives a thread only "
+                         << contiguousColumns(layoutOf(type))
+                         << " neighbouring columns";
   return success();
 }
 
@@ -87,6 +96,42 @@ LogicalResult LoadOp::verify() {
     return emitOpError() << "pad must be of type " << getType().getElementType()
                          << ", got " << getPad().getType();
   return verifyAccess(*this, getType());
+}
+
+LogicalResult GatherOp::verify() {
+  RankedTensorType type = getType();
+  if (!type.getElementType().isIntOrFloat() ||
+      type.getElementType().getIntOrFloatBitWidth() % 8)
+    return emitOpError() << "elements of memory are whole bytes, got "
+                         << type.getElementType();
+  if (failed(expectAligned(*this, type)) ||
+      failed(expectLayout(*this, getOffsets().getType(), layoutOf(type),
+                          "offsets", "the layout of the result")))
+    return failure();
+  if (getMask() &&
+      failed(expectLayout(*this, getMask().getType(),
+                          layoutOf(type).dropColumns(), "mask",
+                          "the tile's layout with the column bases dropped")))
+    return failure();
+  const int64_t vector = getVector();
+  if (vector < 1 || (vector & (vector - 1)))
+    return emitOpError() << "vector must be a power of two, got " << vector;
+  const int contiguous = contiguousColumns(layoutOf(type));
+  if (vector > contiguous)
+    return emitOpError() << "vector = " << vector
+                         << ", but the layout gives a thread only "
+                         << contiguous << " neighbouring columns";
+  return success();
+}
+
+LogicalResult UnpackOp::verify() {
+  if (!layoutOf(getType()).hasColumnPairs())
+    return emitOpError() << "needs a layout with neighbouring columns in one "
+                            "thread, got <"
+                         << layoutOf(getType()).text() << ">";
+  return expectLayout(*this, getValue().getType(),
+                      layoutOf(getType()).halveColumns(), "operand",
+                      "the result's layout with column pairs as one column");
 }
 
 LogicalResult StoreOp::verify() {

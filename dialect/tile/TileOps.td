@@ -33,8 +33,12 @@ def Tile_RangeOp : Tile_Op<"range", [Pure]> {
   let description = [{
     Element (i, j) of the result is `start` + i for a `Rx1` tile and
     `start` + j for a `1xC` tile. The element type is i32 or i64.
+
+    `granule` = g rounds i or j down to a multiple of g, a power of two: what is
+    computed from such numbers is computed once for g neighbours. The registers
+    of a thread hold g neighbours.
   }];
-  let arguments = (ins I64:$start);
+  let arguments = (ins I64:$start, DefaultValuedAttr<I32Attr, "1">:$granule);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$start attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -85,6 +89,28 @@ def Tile_LoadScalarOp : Tile_Op<"load_scalar", [MemoryEffects<[MemRead]>]> {
   let arguments = (ins Tile_Pointer:$base, I64:$offset);
   let results = (outs AnyTypeOf<[I32, I64, F32]>:$result);
   let assemblyFormat = "$base `[` $offset `]` attr-dict `:` type($result)";
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
+  let summary = "read elements of global memory by their own offsets";
+  let description = [{
+    Element (i, j) comes from `base` + offsets[i, j], counted in elements, when
+    mask[i] is true; otherwise it is 0 and memory is not touched. Every offset
+    of a row that exists must lie in the operand: columns beyond the end are
+    clamped by whoever computes the offsets.
+
+    `vector` = v promises that v neighbouring columns of a thread are v
+    naturally aligned neighbours in memory: the first one's offset serves all.
+  }];
+  let arguments = (ins Tile_Pointer:$base, Tile_RowOffsets:$offsets,
+                       Optional<Tile_RowMask>:$mask,
+                       DefaultValuedAttr<I32Attr, "1">:$vector);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = [{
+    $base `[` $offsets `:` type($offsets) `]`
+    (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
@@ -164,6 +190,19 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let summary = "swap rows and columns; no data moves";
   let arguments = (ins Tile_Tensor:$value);
   let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_UnpackOp : Tile_Op<"unpack", [Pure]> {
+  let summary = "the two nibbles of each byte as neighbouring columns";
+  let description = [{
+    Element (i, 2j) of the result is the low nibble of value[i, j], element
+    (i, 2j + 1) the high one, 0 to 15. The operand's layout is the result's with
+    every two neighbouring columns as one: both lie in one thread.
+  }];
+  let arguments = (ins Tile_TensorOf<[I8], "an i8">:$value);
+  let results = (outs Tile_TensorOf<[I8], "an i8">:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
 }

@@ -180,4 +180,68 @@ TEST_SUITE("codegen/fuse") {
               "step 1 (add) starts a new kernel: it reads 'cache', which step "
               "0 (kv_append) updates"});
   }
+
+  TEST_CASE("a norm that only products read, and products of one x, share a "
+            "kernel with what follows") {
+    const std::string weights =
+        tensor("G", "float32", "16, 8") + "," + tensor("U", "float32", "16, 8");
+    Parts parts = partsOf(
+        chain(x + "," + w + "," + weights, tensor("z", "float32", "\"M\", 16"),
+              R"({"op": "rmsnorm", "args": [{"in": 0}, {"in": 1}], "out": 0},
+           {"op": "gemv_tile", "args": [{"s": 0}, {"in": 2}], "out": 1},
+           {"op": "gemv_tile", "args": [{"s": 0}, {"in": 3}], "out": 2},
+           {"op": "silu_mul", "args": [{"s": 1}, {"s": 2}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{0, 1, 2, 3}});
+    CHECK(parts.explanation.empty());
+  }
+
+  TEST_CASE("a norm that something else reads too is computed once") {
+    Parts parts = partsOf(
+        chain(x + "," + w + "," + tensor("W", "float32", "8, 8"), y,
+              R"({"op": "rmsnorm", "args": [{"in": 0}, {"in": 1}], "out": 0},
+           {"op": "gemm_tile", "args": [{"s": 0}, {"in": 2}], "out": 1},
+           {"op": "add", "args": [{"s": 1}, {"s": 0}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{0}, {1, 2}});
+  }
+
+  TEST_CASE("products of different x do not share a kernel") {
+    Parts parts = partsOf(
+        chain(x + "," + tensor("x2", "float32", "\"M\", 8") + "," +
+                  tensor("W", "float32", "8, 8"),
+              y,
+              R"({"op": "gemm_tile", "args": [{"in": 0}, {"in": 2}], "out": 0},
+           {"op": "gemm_tile", "args": [{"in": 1}, {"in": 2}], "out": 1},
+           {"op": "add", "args": [{"s": 0}, {"s": 1}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{0}, {1, 2}});
+    CHECK(parts.explanation ==
+          std::vector<std::string>{
+              "step 1 (gemm_tile) starts a new kernel: a matrix product "
+              "computes its own tiles"});
+  }
+
+  TEST_CASE("rotated keys go straight into the cache") {
+    const std::string inputs =
+        tensor("k", "float32", "\"B\", 2, 8") + "," +
+        tensor("positions", "int32", "\"B\"") +
+        R"(,{"name": "cache", "dtype": "bfloat16", "role": "state",
+             "shape": ["B", 32, 2, 8]})";
+    Parts parts = partsOf(
+        chain(inputs, "",
+              R"({"op": "rope", "args": [{"in": 0}, {"in": 1}], "out": 0},
+           {"op": "kv_append", "args": [{"s": 0}, {"in": 2}],
+            "params": {"pos": {"in": 1}}})"));
+    CHECK(parts.kernels == Kernels{{0, 1}});
+  }
+
+  TEST_CASE("quantised weights never leave the kernel of their product") {
+    Parts parts = partsOf(
+        chain(x + "," + tensor("W", "uint8", "16, 4") + "," +
+                  tensor("scales", "float32", "16, 1") + "," +
+                  tensor("up", "float32", "\"M\", 16"),
+              tensor("z", "float32", "\"M\", 16"),
+              R"({"op": "gemv_tile", "args": [{"in": 0}, {"in": 1}, {"in": 2}],
+            "out": 0},
+           {"op": "silu_mul", "args": [{"s": 0}, {"in": 3}], "out": "final"})"));
+    CHECK(parts.kernels == Kernels{{0, 1}});
+  }
 }
