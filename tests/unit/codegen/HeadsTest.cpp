@@ -357,6 +357,45 @@ TEST_SUITE("codegen/heads") {
     checkClose(got, expected, 1e-5);
   }
 
+  TEST_CASE("one slot past the cache is refused, and the cache untouched") {
+    Bench bench;
+    Operand q = bench.tensor(DType::F32, {4, 16}, wave(1));
+    Operand fresh = bench.tensor(DType::F32, {2, 16}, wave(4));
+    Operand k = bench.tensor(DType::F16, {9, 2, 16}, wave(2));
+    Operand v = bench.tensor(DType::F16, {9, 2, 16}, wave(3));
+    Operand out = bench.tensor(DType::F32, {4, 16}, [](auto) { return 99.; });
+    auto keys = bench.values(k), values = bench.values(v);
+    for (double y : bench.run(single(Opcode::ATTN_STEP, {q, fresh, fresh, k, v},
+                                     with({{"pos", int64_t{9}}})),
+                              {q, fresh, fresh, k, v}, out))
+      CHECK(y == 99);
+    REQUIRE(bench.indexErrors.size() == 1);
+    CHECK(bench.indexErrors[0].row == 0);
+    CHECK(bench.values(k) == keys);
+    CHECK(bench.values(v) == values);
+    // The last one is none too far.
+    bench.launch(single(Opcode::ATTN_STEP, {q, fresh, fresh, k, v},
+                        with({{"pos", int64_t{8}}})),
+                 {q, fresh, fresh, k, v}, {out});
+    CHECK(bench.indexErrors.empty());
+    CHECK(bench.values(k) != keys);
+    CHECK(bench.values(out)[0] != 99);
+  }
+
+  TEST_CASE("a partial of nothing but -inf scores says so") {
+    Bench bench;
+    Operand q = bench.tensor(DType::F32, {1, 4}, [](auto) { return 1.; });
+    Operand k = bench.tensor(DType::F32, {5, 1, 4}, [](auto) { return -inf; });
+    Operand v = bench.tensor(DType::F32, {5, 1, 4}, wave(3));
+    auto got = bench.run(single(Opcode::ATTENTION_TILE, {q, k, v},
+                                with({{"flags", int64_t{2}}})),
+                         {q, k, v}, bench.output(DType::F32, {1, 6}));
+    // exp(-inf + inf) is NaN, in the sum and in what it multiplies.
+    for (size_t i : {0, 1, 2, 3, 5})
+      CHECK(std::isnan(got[i]));
+    CHECK(got[4] == -inf);
+  }
+
   TEST_CASE("the recurrence updates its state in place") {
     struct Shape {
       int64_t batch, keyHeads, heads, depth, width;

@@ -52,9 +52,12 @@ TEST_SUITE("codegen") {
       CHECK(program->launches.size() == 1);
       CHECK(program->temporaries.empty());
       // Ten times the budget: the time itself is what `--timing` prints, this
-      // only fails where something is badly wrong.
-      CHECK(milliseconds <
-            (std::string(name).find("gemm") == std::string::npos ? 200 : 600));
+      // only fails where something is badly wrong. Attention's loop is unrolled
+      // over query heads and tiles.
+      auto has = [&](const char *word) {
+        return std::string(name).find(word) != std::string::npos;
+      };
+      CHECK(milliseconds < (has("attention") ? 1000 : has("gemm") ? 600 : 200));
     }
   }
 }
