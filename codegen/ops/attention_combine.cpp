@@ -53,7 +53,7 @@ static void emit(RowBuilder &k) {
     Shard shard{&k.operandOf(i, Usage::Partial), {}, {}, {}};
     shard.sum = loadColumn(k, *shard.operand, 1, k.liveRows());
     Tile zero = k.like(shard.sum, 0);
-    shard.isUsed = {arith::CmpFOp::create(b, arith::CmpFPredicate::UNE,
+    shard.isUsed = {arith::CmpFOp::create(b, arith::CmpFPredicate::UGT,
                                           shard.sum.value, zero.value),
                     &k};
     Value isRead = arith::AndIOp::create(b, shard.isUsed.value, k.liveRows());
@@ -66,7 +66,8 @@ static void emit(RowBuilder &k) {
   std::vector<Tile> sums, parts;
   for (const Shard &shard : shards) {
     Tile weight = k.select(shard.isUsed, exp(shard.max - max), k.like(max, 0));
-    sums.push_back(shard.sum * weight);
+    Tile own = k.select(shard.isUsed, shard.sum, k.like(max, 0));
+    sums.push_back(own * weight);
     const ScheduledOperand &operand = *shard.operand;
     Value isRead = arith::AndIOp::create(b, shard.isUsed.value, k.liveRows());
     Tile part = {k.loadTile(operand, k.pointer(operand),

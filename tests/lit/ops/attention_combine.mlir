@@ -1,10 +1,10 @@
 // RUN: tandem-opt %s --split-input-file --insn-lower-to-tile --verify-diagnostics | FileCheck %s
 
 // The sum of a shard is read first; its maximum and its columns only where the
-// sum is not 0. A conversion that follows shares the kernel.
+// sum is above 0, or NaN. A conversion that follows shares the kernel.
 // CHECK-LABEL: func @attention_combine_gelu
 // CHECK: %[[SUM:.*]] = tile.load {{.*}} : tensor<{{[0-9]+}}x1xf32
-// CHECK: %[[USED:.*]] = arith.cmpf une, %[[SUM]]
+// CHECK: %[[USED:.*]] = arith.cmpf ugt, %[[SUM]]
 // CHECK: %[[READ:.*]] = arith.andi %[[USED]]
 // CHECK: tile.load {{.*}} mask(%[[READ]]
 // CHECK: arith.maximumf
