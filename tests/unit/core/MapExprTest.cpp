@@ -75,32 +75,32 @@ TEST_SUITE("map expressions") {
       "recipe": {"steps": [{"op": "MAP", "expr": "a*sigmoid(b)",
         "args": [{"in": 0}, {"in": 1}], "out": "final"}]
 }
-})";
+})json";
     const Result<Recipe> recipe = readRecipe(text, "r.json");
-REQUIRE_MESSAGE(recipe, (recipe ? "" : recipe.error().text()));
-const std::string written = writeRecipe(*recipe);
-CHECK(written.find("\"expr\": \"a*sigmoid(b)\"") != std::string::npos);
-CHECK(*readRecipe(written, "again") == *recipe);
-}
+    REQUIRE_MESSAGE(recipe, (recipe ? "" : recipe.error().text()));
+    const std::string written = writeRecipe(*recipe);
+    CHECK(written.find("\"expr\": \"a*sigmoid(b)\"") != std::string::npos);
+    CHECK(*readRecipe(written, "again") == *recipe);
+  }
 
-TEST_CASE("an expression stands in MAP only, and MAP has one") {
-  const auto errorsOf = [](const std::string &step) {
-    const Result<Recipe> recipe = readRecipe(
-        R"({"name": "r", "inputs": [
+  TEST_CASE("an expression stands in MAP only, and MAP has one") {
+    const auto errorsOf = [](const std::string &step) {
+      const Result<Recipe> recipe = readRecipe(
+          R"({"name": "r", "inputs": [
             {"name": "x", "dtype": "float32", "shape": [4]}],
           "outputs": [{"name": "y", "dtype": "float32", "shape": [4]}],
           "recipe": {"steps": [{"args": [{"in": 0}], "out": "final", )" +
-            step + "}]}}",
-        "r.json");
-    return recipe ? "ok" : recipe.error().text();
-  };
-  CHECK(errorsOf(R"("op": "GELU", "expr": "a")") ==
-        "r.json: steps[0].expr: only MAP has an expression, this step is "
-        "GELU");
-  CHECK(errorsOf(R"("op": "MAP")") ==
-        "r.json: steps[0].params: map: param 'expr' is missing");
-  CHECK(errorsOf(R"("op": "MAP", "expr": "a+")")
-            .starts_with("r.json: steps[0]: map: expr: at 2: expected"));
-  CHECK(errorsOf(R"("op": "map", "expr": "a*a")") == "ok");
-}
+              step + "}]}}",
+          "r.json");
+      return recipe ? "ok" : recipe.error().text();
+    };
+    CHECK(errorsOf(R"("op": "GELU", "expr": "a")") ==
+          "r.json: steps[0].expr: only MAP has an expression, this step is "
+          "GELU");
+    CHECK(errorsOf(R"("op": "MAP")") ==
+          "r.json: steps[0].params: map: param 'expr' is missing");
+    CHECK(errorsOf(R"("op": "MAP", "expr": "a+")")
+              .starts_with("r.json: steps[0]: map: expr: at 2: expected"));
+    CHECK(errorsOf(R"("op": "map", "expr": "a*a")") == "ok");
+  }
 }
