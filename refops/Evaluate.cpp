@@ -26,7 +26,8 @@ static Result<void> report(const Recipe &recipe, FaultLog &log,
   return Error(recipe.name + ": steps[" + std::to_string(first.step) +
                "]: " + std::string(opInfo(step.op).mnemonic) + ": row " +
                std::to_string(first.row) + ": index " +
-               std::to_string(first.index) + " is outside its table");
+               std::to_string(first.index) + " is outside its " +
+               (step.op == Opcode::EMBED ? "table" : "cache"));
 }
 
 template <typename T>

@@ -36,11 +36,14 @@ struct Expected {
   std::vector<int64_t> integers;
 };
 
-/// An index of EMBED outside its table.
+/// An index that only the device sees, and that is outside its table or cache.
 struct IndexFault {
   int step = 0;
-  /// Row of the step's output, counted in row-major order.
+  /// Row of the step's output, counted in row-major order: the first of a
+  /// sequence whose window is wrong. KV_APPEND has none: row of the new rows.
   int64_t row = 0;
+  /// The id or slot; of a window its start, its negative length, or its last
+  /// slot, whichever is wrong.
   int64_t index = 0;
   bool operator==(const IndexFault &) const = default;
 };
@@ -50,8 +53,8 @@ struct EvaluateOptions {
   int jobs = 1;
   /// If given, index faults do not fail the call: they are appended here in
   /// order of (step, row), so that the first one is what a device reports. The
-  /// row stays untouched in an output of EMBED itself, and has no verdict where
-  /// a later step computes with it.
+  /// row stays untouched in an output of the step itself, and has no verdict
+  /// where a later step computes with it.
   std::vector<IndexFault> *faults = nullptr;
 };
 

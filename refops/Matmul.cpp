@@ -1,5 +1,6 @@
-//===- Matmul.cpp - The product that GEMM_TILE and GEMV_TILE share --------===//
+//===- Matmul.cpp - The product that matrix ops share ---------------------===//
 #include "refops/Matmul.h"
+#include "refops/Quantised.h"
 #include "refops/Reductions.h"
 
 using namespace tandem;
@@ -38,22 +39,74 @@ struct Panel {
 
 struct Problem {
   Source x, w; // [rows, k], [n, k]
+  std::optional<Quantised> quantised;
+  /// The type that dequantised weights are rounded to, if any.
+  std::optional<DType> weightType;
   int64_t rows, k, firstColumn, numColumns, allColumns;
+
+  bool scalesSums() const { return quantised && !weightType; }
+
+  /// Row \p column of W.
+  template <typename T>
+  void readWeights(int64_t column, T *out, const StepNumerics &n) const {
+    if (!quantised)
+      return w.read(column * k, k, out);
+    quantised->readRow(column, out, n);
+    for (int64_t i = 0; i < k; ++i)
+      out[i] =
+          weightType ? T(roundedTo(*weightType, out[i])) : asFactor(out[i], n);
+  }
+
+private:
+  /// A kernel multiplies sums by the scale, or each weight: then an f32 weight
+  /// may be subnormal, and an infinite scale turns a zero into NaN.
+  static double asFactor(double w, const StepNumerics &) { return w; }
+  static Bounded asFactor(const Bounded &w, const StepNumerics &n) {
+    if (!std::isfinite(w.value))
+      return w.isCertainNan() ? w : noVerdict(w.value);
+    const bool isTiny = std::fabs(w.value) < f32SmallestNormal;
+    return {w.value, w.error + (isTiny && w.value != 0 ? n.floor : 0)};
+  }
 };
 
 } // namespace
 
 template <typename T>
-static Problem problemOf(OpCall<T> &call) {
+static Problem problemOf(OpCall<T> &call, const char *defaultLayout) {
   const Params &params = *call.params;
   const Source &x = call.in[0];
-  const bool isKn = params.getString("weight_layout", "nk") == "kn";
+  const bool isKn = params.getString("weight_layout", defaultLayout) == "kn";
   const Source w = isKn ? call.in[1].withAxisLast(0) : call.in[1];
   const int64_t n = w.shape()[0];
   const int64_t first = std::min(params.getInt("n_off", 0), n);
   // Not first + N_tile: that may overflow.
   const int64_t width = std::min(params.getInt("N_tile", n), n - first);
-  return {x, w, numRowsOf(x.shape()), x.shape().back(), first, width, n};
+  Problem p = {x,
+               w,
+               std::nullopt,
+               std::nullopt,
+               numRowsOf(x.shape()),
+               x.shape().back(),
+               first,
+               width,
+               n};
+  if (isFloat(w.desc().dtype))
+    return p;
+  p.quantised.emplace(w, call.in[2],
+                      call.in.size() == 4 ? &call.in[3] : nullptr, p.k, params);
+  if (params.has("weight_dtype"))
+    p.weightType = dtypeNamed(params.getString("weight_dtype", ""));
+  return p;
+}
+
+/// Where a tensor core's sums leave it.
+static Segments segmentsOf(const Problem &p, const Params &params,
+                           const StepNumerics &n) {
+  if (p.scalesSums())
+    return {p.quantised->group(), 1};
+  if (n.isFloat8 && params.getString("accumulate", "promoted") == "promoted")
+    return {promotionInterval, 0};
+  return {};
 }
 
 /// Sums of one row with the columns of a panel.
@@ -77,9 +130,19 @@ static Bounded dotSlowly(const Problem &p, int64_t row, int64_t column,
                          double depth, const StepNumerics &n) {
   std::vector<Bounded> a(static_cast<size_t>(p.k)), b(a.size());
   p.x.read(row * p.k, p.k, a.data());
-  p.w.read(column * p.k, p.k, b.data());
+  p.readWeights(column, b.data(), n);
   return dot(std::span<const Bounded>(a), std::span<const Bounded>(b),
              p.x.desc().dtype, depth, n);
+}
+
+/// Whether sums of x times integers, before they are scaled, stay finite.
+static bool integerSumsAreFinite(const Problem &p, const Panel &x, size_t at) {
+  double mass = 0;
+  for (int64_t i = 0; i < p.k; ++i) {
+    const double v = std::fabs(x.value[at + static_cast<size_t>(i)]);
+    mass += std::isfinite(v) ? v : 0;
+  }
+  return mass * 0x1p9 < f32Overflow;
 }
 
 /// Calls \p body(rowBlock, columnBlock) for all blocks; neighbouring calls of a
@@ -99,12 +162,13 @@ static void forTiles(const Problem &p, int jobs, const Body &body) {
 
 template <typename T>
 static std::vector<T> biasOf(const OpCall<T> &call) {
-  return call.in.size() == 3 ? call.in[2].template readAll<T>()
-                             : std::vector<T>();
+  const bool isGiven = call.in.size() == 3 && isFloat(call.in[1].desc().dtype);
+  return isGiven ? call.in[2].template readAll<T>() : std::vector<T>();
 }
 
-Result<void> tandem::refops::matmul(OpCall<double> &call) {
-  const Problem p = problemOf(call);
+Result<void> tandem::refops::matmul(OpCall<double> &call,
+                                    const char *defaultLayout) {
+  const Problem p = problemOf(call, defaultLayout);
   Sink &y = call.out[0];
   if (p.numColumns < p.allColumns)
     y.expectPartialWrites();
@@ -119,7 +183,7 @@ Result<void> tandem::refops::matmul(OpCall<double> &call) {
                  std::min<int64_t>(lanes, p.firstColumn + p.numColumns - first);
              std::fill(panel.begin(), panel.end(), 0);
              for (int64_t l = 0; l < width; ++l) {
-               p.w.read((first + l) * p.k, p.k, column.data());
+               p.readWeights(first + l, column.data(), *call.numerics);
                for (size_t i = 0; i < k; ++i)
                  panel[i * lanes + static_cast<size_t>(l)] = column[i];
              }
@@ -140,16 +204,21 @@ Result<void> tandem::refops::matmul(OpCall<double> &call) {
   return {};
 }
 
-Result<void> tandem::refops::matmul(OpCall<Bounded> &call) {
-  const Problem p = problemOf(call);
+Result<void> tandem::refops::matmul(OpCall<Bounded> &call,
+                                    const char *defaultLayout) {
+  const Problem p = problemOf(call, defaultLayout);
   const StepNumerics &n = *call.numerics;
   Sink &y = call.out[0];
   if (p.numColumns < p.allColumns)
     y.expectPartialWrites();
   const std::vector<Bounded> bias = biasOf(call);
-  const double depth = n.dotDepth(p.k);
-  const double normal = std::min(smallestNormal(p.x.desc().dtype),
-                                 smallestNormal(p.w.desc().dtype));
+  // Where W is quantised, each weight or each sum is multiplied by a scale.
+  const double depth = n.dotDepth(p.k) + (p.scalesSums() ? 1 : 0);
+  const Segments segments = segmentsOf(p, *call.params, n);
+  const DType weightType =
+      p.quantised ? p.weightType.value_or(p.x.desc().dtype) : p.w.desc().dtype;
+  const double normal =
+      std::min(smallestNormal(p.x.desc().dtype), smallestNormal(weightType));
   const size_t k = static_cast<size_t>(p.k);
   forTiles(
       p, call.jobs,
@@ -171,18 +240,24 @@ Result<void> tandem::refops::matmul(OpCall<Bounded> &call) {
             std::min<int64_t>(lanes, p.firstColumn + p.numColumns - first);
         ws.resize(k * lanes);
         for (int64_t l = 0; l < width; ++l) {
-          p.w.read((first + l) * p.k, p.k, line.data());
+          p.readWeights(first + l, line.data(), n);
           for (size_t i = 0; i < k; ++i)
             ws.set(i * lanes + static_cast<size_t>(l), line[i], normal);
         }
         for (int64_t r = begin; r < end; ++r) {
           DotSums<lanes> sums;
-          multiplyRow(p, xs, static_cast<size_t>(r - begin) * k, ws, sums, n);
+          sums.segments = segments;
+          const size_t at = static_cast<size_t>(r - begin) * k;
+          multiplyRow(p, xs, at, ws, sums, n);
+          const bool isFinite =
+              !p.scalesSums() || integerSumsAreFinite(p, xs, at);
           Bounded out[lanes];
           for (int64_t l = 0; l < width; ++l) {
             out[l] = std::isfinite(sums.value[l])
                          ? sums.finish(static_cast<int>(l), p.k, depth, n)
                          : dotSlowly(p, r, first + l, depth, n);
+            if (!isFinite && !out[l].isCertainNan())
+              out[l] = withoutVerdict(out[l]);
             if (!bias.empty())
               out[l] = add(out[l], bias[static_cast<size_t>(first + l)], n);
           }

@@ -8,9 +8,15 @@
 namespace tandem::refops {
 
 /// out[.., n] = sum_k x[.., k] * W[n, k] (+ bias[n]) for the window of output
-/// columns that the call's params name.
-Result<void> matmul(OpCall<double> &call);
-Result<void> matmul(OpCall<Bounded> &call);
+/// columns that the call's params name; W may be quantised.
+Result<void> matmul(OpCall<double> &call, const char *defaultLayout);
+Result<void> matmul(OpCall<Bounded> &call, const char *defaultLayout);
+
+/// The reference of GEMM_TILE and GEMV_TILE.
+template <typename T>
+Result<void> matmulTile(OpCall<T> &call) {
+  return matmul(call, "nk");
+}
 
 } // namespace tandem::refops
 

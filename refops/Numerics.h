@@ -66,6 +66,12 @@ constexpr const ApproxError *findApproxError(std::string_view name) {
 inline constexpr int dotAddendBits = 25;
 inline constexpr int dotResultBits = 23;
 
+/// The same for wgmma of float8, whose accumulator keeps as many bits of its
+/// addends as of its result; and how many k it adds up before they are added to
+/// an f32 sum when the recipe asks for `accumulate: promoted`.
+inline constexpr int dotFloat8Bits = 13;
+inline constexpr int64_t promotionInterval = 128;
+
 /// The longest reduction chain that is licensed: n / 32 + 32.
 inline constexpr const char *licensedDepth = "ceildiv(n, 32) + 32";
 

@@ -91,7 +91,13 @@ Bounded tandem::refops::exp(const Bounded &x, const StepNumerics &n) {
     return noVerdict(value);
   if (!std::isfinite(x.value)) // exp(-inf) is exactly 0
     return {value, 0};
-  const double error = x.error == 0 ? 0 : value * std::expm1(x.error);
+  double error = 0;
+  if (x.error > 1) // value may be 0 and expm1 infinite
+    error = std::exp(x.value + x.error) * (1 + 0x1p-20) - value;
+  else if (x.error > 0)
+    error = value * std::expm1(x.error);
+  if (!(error < infinity))
+    return noVerdict(value);
   return detail::approximated(value, error, n.exp, x.largest(), n);
 }
 
@@ -161,4 +167,88 @@ Bounded tandem::refops::tanh(const Bounded &x, const StepNumerics &n) {
         {2.0, x.error, x.error / (cosh * cosh) * std::exp(2 * x.error)});
   }
   return detail::approximated(value, error, n.tanh, x.largest(), n);
+}
+
+Bounded tandem::refops::sin(const Bounded &x, const StepNumerics &n) {
+  const double value = std::sin(x.value);
+  if (!x.hasVerdict())
+    return noVerdict(value);
+  // Exactly 0 of 0; NaN of infinities.
+  if (!std::isfinite(x.value) || (x.value == 0 && x.error == 0))
+    return {value, 0};
+  return detail::approximated(value, std::min(2.0, x.error), n.sin, x.largest(),
+                              n);
+}
+
+Bounded tandem::refops::cos(const Bounded &x, const StepNumerics &n) {
+  const double value = std::cos(x.value);
+  if (!x.hasVerdict())
+    return noVerdict(value);
+  if (!std::isfinite(x.value))
+    return {value, 0};
+  return detail::approximated(value, std::min(2.0, x.error), n.cos, x.largest(),
+                              n);
+}
+
+Bounded tandem::refops::belowMaximum(const Bounded &x, const Bounded &m,
+                                     const StepNumerics &n) {
+  if (!m.hasVerdict())
+    return noVerdict(x.value - m.value);
+  Bounded t = sub(x, Bounded(m.value), n);
+  t.error += n.unit * m.error;
+  return t;
+}
+
+Bounded tandem::refops::weight(const Bounded &shifted, double rescales,
+                               const StepNumerics &n) {
+  Bounded w = exp(shifted, n);
+  if (w.error == 0 || !w.hasVerdict() || rescales == 0)
+    return w;
+  // Each time an exponential and a product.
+  const double relative = n.exp ? n.exp->relative + n.unit : 2 * n.unit;
+  const double absolute = n.exp ? n.exp->absolute + n.floor : 2 * n.floor;
+  w.error +=
+      w.largest() * std::expm1(rescales * relative) + rescales * absolute;
+  return w;
+}
+
+Bounded tandem::refops::roundedWeight(const Bounded &w, DType type,
+                                      const StepNumerics &n) {
+  const bool isHalf = type == DType::F16;
+  const bool isExactZero = w.value == 0 && w.error == 0;
+  if ((!isHalf && type != DType::BF16) || n.isExact || isExactZero ||
+      !std::isfinite(w.value))
+    return w;
+  // Unit roundoff, and half the spacing of subnormals.
+  const double unit = isHalf ? 0x1p-11 : 0x1p-8;
+  return {w.value, w.error + unit * w.largest() + smallestSubnormal(type) / 2};
+}
+
+Bounded tandem::refops::inUnitsOfLog2(const Bounded &s) {
+  return std::isfinite(s.value) && s.largest() >= 0x1p127 / 1.4426950408889634
+             ? noVerdict(s.value)
+             : s;
+}
+
+Bounded tandem::refops::fromUnitsOfLog2(const Bounded &m,
+                                        const StepNumerics &n) {
+  if (!std::isfinite(m.value))
+    return m;
+  // Times a rounded log(2), as a rounded product.
+  return {m.value, m.error + 2 * n.unit * m.largest()};
+}
+
+Bounded tandem::refops::dequantised(const Bounded &q, const Bounded &zero,
+                                    const Bounded &scale,
+                                    const StepNumerics &n) {
+  const double integer = q.value - zero.value;
+  double error = q.error + zero.error;
+  if (std::isfinite(integer) && integer != static_cast<float>(integer))
+    error += n.unit * std::fabs(integer);
+  const Bounded difference(integer, error);
+  const double value = integer * scale.value;
+  if (!std::isfinite(value))
+    return detail::mulNonFinite(value, difference, scale);
+  return {value,
+          difference.largest() * scale.error + std::fabs(scale.value) * error};
 }

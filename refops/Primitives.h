@@ -29,6 +29,8 @@ inline double rsqrt(double x, const StepNumerics &) { return 1 / std::sqrt(x); }
 inline double exp(double x, const StepNumerics &) { return std::exp(x); }
 inline double erfc(double x, const StepNumerics &) { return std::erfc(x); }
 inline double tanh(double x, const StepNumerics &) { return std::tanh(x); }
+inline double sin(double x, const StepNumerics &) { return std::sin(x); }
+inline double cos(double x, const StepNumerics &) { return std::cos(x); }
 
 /// 1 / (1 + exp(-x)) on the right, exp(x) / (1 + exp(x)) on the left: neither
 /// side overflows, and the left one keeps its relative accuracy.
@@ -58,6 +60,38 @@ inline bool squaresAreInRange(std::span<const double>) { return true; }
 bool squaresAreInRange(std::span<const Bounded> row);
 
 inline double withoutVerdict(double x) { return x; }
+
+/// x - m where m is the maximum of a row of which x is one, whatever the kernel
+/// found it to be: a softmax does not change when all of a row is shifted, so
+/// the error of m only enters the size of the rounding.
+inline double belowMaximum(double x, double m, const StepNumerics &) {
+  return x - m;
+}
+
+/// Attention's exp(s - m) for \p shifted = s - m, in sums that the kernel
+/// rescales by exp(m_old - m_new) up to \p rescales times. The arguments of
+/// these add up to s - m, so their errors do, too.
+inline double weight(double shifted, double, const StepNumerics &) {
+  return std::exp(shifted);
+}
+
+/// A weight as it is multiplied with values of \p type: rounded to it when it
+/// has 16 bits, relative to the kernel's running maximum, so the value here is
+/// not.
+inline double roundedWeight(double w, DType, const StepNumerics &) { return w; }
+
+/// A score that kernels may hold in units of log(2) meanwhile: no verdict where
+/// that may overflow.
+inline double inUnitsOfLog2(double s) { return s; }
+
+/// A maximum that kernels may have held in units of log(2).
+inline double fromUnitsOfLog2(double m, const StepNumerics &) { return m; }
+
+/// (q - zero) * scale, exact but for a zero-point that is no integer.
+inline double dequantised(double q, double zero, double scale,
+                          const StepNumerics &) {
+  return (q - zero) * scale;
+}
 
 /// The value of the first, the error of the second: another formulation of the
 /// same function that the contract licenses.
@@ -156,6 +190,8 @@ Bounded exp(const Bounded &x, const StepNumerics &n);
 Bounded sigmoid(const Bounded &x, const StepNumerics &n);
 Bounded erfc(const Bounded &x, const StepNumerics &n);
 Bounded tanh(const Bounded &x, const StepNumerics &n);
+Bounded sin(const Bounded &x, const StepNumerics &n);
+Bounded cos(const Bounded &x, const StepNumerics &n);
 
 inline Bounded maximum(const Bounded &a, const Bounded &b) {
   // |max(a', b') - max(a, b)| <= max(|a' - a|, |b' - b|); no rounding. A
@@ -178,6 +214,14 @@ inline Bounded tinyIsLoose(const Bounded &y, bool areExact) {
   return {y.value,
           areExact ? f32SmallestNormal : std::max(y.error, f32SmallestNormal)};
 }
+
+Bounded belowMaximum(const Bounded &x, const Bounded &m, const StepNumerics &n);
+Bounded weight(const Bounded &shifted, double rescales, const StepNumerics &n);
+Bounded roundedWeight(const Bounded &w, DType type, const StepNumerics &n);
+Bounded inUnitsOfLog2(const Bounded &s);
+Bounded fromUnitsOfLog2(const Bounded &m, const StepNumerics &n);
+Bounded dequantised(const Bounded &q, const Bounded &zero, const Bounded &scale,
+                    const StepNumerics &n);
 
 inline Bounded withErrorOf(const Bounded &y, const Bounded &other) {
   return {y.value, other.error + std::fabs(y.value - other.value)};

@@ -44,6 +44,14 @@ struct OpCall {
   const Contract *contract = nullptr;
 };
 
+/// Whether an integer that another step may have computed is certain.
+inline bool isCertain(const Source &integers, int64_t linear) {
+  Bounded x;
+  if (integers.mayErr())
+    integers.read(linear, 1, &x);
+  return x.error == 0;
+}
+
 /// An integer param of sequence \p b: as given, or as an operand holds it.
 template <typename T>
 int64_t intParam(const OpCall<T> &call, std::string_view name, int64_t fallback,

@@ -75,6 +75,10 @@ Result<StepNumerics> StepNumerics::from(const StepContract &contract,
   } else if (contract.dot.starts_with("mma.") ||
              contract.dot.starts_with("wgmma.")) {
     numerics.dot = Dot::TensorCore;
+    if (contract.dot.ends_with(".e4m3") || contract.dot.ends_with(".e5m2")) {
+      numerics.isFloat8 = true;
+      numerics.addendUnit = numerics.resultUnit = 1.0 / (1 << dotFloat8Bits);
+    }
     numerics.dotChunk = contract.dotChunk;
     if (contract.dotChunk <= 0)
       return badContract(

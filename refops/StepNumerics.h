@@ -27,6 +27,11 @@ struct StepNumerics {
 
   Dot dot = Dot::None;
   int dotChunk = 0;
+  /// 2^-F and 2^-R of the tensor core (TESTING, section 3).
+  double addendUnit = 1.0 / (1 << dotAddendBits);
+  double resultUnit = 1.0 / (1 << dotResultBits);
+  /// Whether it multiplies float8, whose sums are promoted to f32.
+  bool isFloat8 = false;
 
   /// Null where the contract lists none.
   const ApproxError *exp = nullptr;

@@ -174,7 +174,8 @@ void Sink::makeExact(int64_t first, int64_t count, const int64_t *in) {
 }
 
 template <typename T>
-void Sink::writeRange(int64_t first, int64_t count, const T *in) {
+void Sink::writeRange(int64_t first, int64_t count, const T *in,
+                      bool isRounded) {
   const DType type = layout.dtype;
   forRuns(layout, dense, first, count,
           [&](int64_t offset, int64_t stride, int64_t n) {
@@ -185,7 +186,7 @@ void Sink::writeRange(int64_t first, int64_t count, const T *in) {
                                 offset * static_cast<int64_t>(dtypeSize(type)));
                 continue;
               }
-              const T x = target->isRounded ? T(roundedTo(type, *in)) : *in;
+              const T x = isRounded ? T(roundedTo(type, *in)) : *in;
               ++in;
               const size_t at = static_cast<size_t>(offset);
               target->value[at] = valueOf(x);
@@ -200,9 +201,14 @@ void Sink::writeRange(int64_t first, int64_t count, const T *in) {
 }
 
 void Sink::write(int64_t first, int64_t count, const double *in) {
-  writeRange(first, count, in);
+  writeRange(first, count, in, target && target->isRounded);
 }
 
 void Sink::write(int64_t first, int64_t count, const Bounded *in) {
-  writeRange(first, count, in);
+  writeRange(first, count, in, target && target->isRounded);
+}
+
+void Sink::move(int64_t first, int64_t count, const Bounded *in) {
+  assert(target && "views are moved by their bytes");
+  writeRange(first, count, in, false);
 }

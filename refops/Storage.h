@@ -105,6 +105,9 @@ public:
   void write(int64_t first, int64_t count, const Bounded *in);
   /// Replaces elements of an int64 sink that were written by these.
   void makeExact(int64_t first, int64_t count, const int64_t *in);
+  /// Writes numbers of the sink's own type to a buffer as they are: an infinity
+  /// of float8 stays one.
+  void move(int64_t first, int64_t count, const Bounded *in);
 
   /// Says that elements which are not written from now on are left untouched.
   void expectPartialWrites();
@@ -120,7 +123,7 @@ public:
 
 private:
   template <typename T>
-  void writeRange(int64_t first, int64_t count, const T *in);
+  void writeRange(int64_t first, int64_t count, const T *in, bool isRounded);
   TensorDesc layout;
   bool dense = false;
   std::byte *data = nullptr;

@@ -28,10 +28,34 @@ std::string_view descriptionOf(std::string_view mnemonic) {
 
 json operandJson(const SignatureOperand &operand) {
   constexpr const char *counts[] = {"one", "optional", "one_or_more"};
-  return {{"name", operand.name},
-          {"count", counts[static_cast<size_t>(operand.count)]},
-          {"dtype", operand.dtypeClass},
-          {"dims", operand.dims}};
+  json j = {{"name", operand.name},
+            {"count", counts[static_cast<size_t>(operand.count)]},
+            {"dtype", operand.dtypeClass},
+            {"dims", operand.dims}};
+  if (operand.isState)
+    j["state"] = true;
+  return j;
+}
+
+/// The operands of all alternatives; one that some lack is optional.
+std::vector<SignatureOperand> operandsOf(const OpInfo &op) {
+  std::vector<SignatureOperand> all;
+  std::vector<size_t> uses;
+  for (const Signature &signature : signaturesOf(op))
+    for (const SignatureOperand &operand : signature.operands) {
+      size_t i = 0;
+      while (i < all.size() && all[i].name != operand.name)
+        ++i;
+      if (i == all.size()) {
+        all.push_back(operand);
+        uses.push_back(0);
+      }
+      ++uses[i];
+    }
+  for (size_t i = 0; i < all.size(); ++i)
+    if (uses[i] < signaturesOf(op).size())
+      all[i].count = SignatureOperand::Count::Optional;
+  return all;
 }
 
 json paramJson(const ParamInfo &param) {
@@ -40,7 +64,8 @@ json paramJson(const ParamInfo &param) {
           {"type", types[static_cast<size_t>(param.type)]},
           {"default", param.defaultValue},
           {"range", param.range},
-          {"doc", param.doc}};
+          {"doc", param.doc},
+          {"may_be_operand", param.mayBeOperand}};
 }
 
 json opJson(const OpInfo &op) {
@@ -57,7 +82,7 @@ json opJson(const OpInfo &op) {
   if (!op.defined)
     return j;
   const Signature &signature = signatureOf(op);
-  for (const SignatureOperand &operand : signature.operands)
+  for (const SignatureOperand &operand : operandsOf(op))
     j["operands"].push_back(operandJson(operand));
   for (const SignatureOperand &result : signature.results)
     j["results"].push_back(operandJson(result));
@@ -82,9 +107,12 @@ Result<Params> paramsFrom(const char *text) {
       params.values[name] = value.get<double>();
     else if (value.is_string())
       params.values[name] = value.get<std::string>();
+    else if (value.is_object() && value.size() == 1 && value.contains("in") &&
+             value["in"].is_number_unsigned())
+      params.values[name] = OperandParam{value["in"].get<int64_t>()};
     else
       return Error("params." + name + ": " + value.dump() +
-                   ", expected a bool, number or string");
+                   ", expected a bool, number, string or {\"in\": operand}");
   }
   return params;
 }

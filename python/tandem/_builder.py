@@ -117,8 +117,8 @@ class RecipeBuilder:
             The dtype of the result.
         out_shape : tuple of int or str, optional
             The shape of the result, if it has to be said.
-        **params : bool, int, float or str
-            As in `tandem.ops`.
+        **params : bool, int, float, str or Value
+            As in `tandem.ops`; a Value is a param on the device.
 
         Returns
         -------
@@ -137,9 +137,14 @@ class RecipeBuilder:
             declared["dtype"] = out_dtype
         if out_shape is not None:
             declared["shape"] = list(out_shape)
-        operands = [{"dtype": a.dtype, "shape": list(a.shape)} for a in args]
+        # Params on the device are operands after all others, by name.
+        device = {name: value for name, value in sorted(params.items())
+                  if isinstance(value, Value)}
+        numbers = {name: {"in": len(args) + i} for i, name in enumerate(device)}
+        operands = [{"dtype": a.dtype, "shape": list(a.shape)}
+                    for a in (*args, *device.values())]
         types = json.loads(_native.infer(op, json.dumps(operands),
-                                         json_params(params),
+                                         json_params(params | numbers),
                                          json.dumps(declared)))
         results = tuple(
             Value(t["dtype"], tuple(t["shape"]), ("s", self._slots + i))
@@ -150,7 +155,8 @@ class RecipeBuilder:
             "out": [value._arg[1] for value in results],
         }
         if params:
-            entry["params"] = params
+            entry["params"] = params | {name: dict([value._arg])
+                                        for name, value in device.items()}
         if out_dtype is not None:
             entry["out_dtype"] = out_dtype
         if out_shape is not None:
@@ -186,7 +192,9 @@ class RecipeBuilder:
             outputs.append({"name": name, "dtype": value.dtype,
                             "shape": list(value.shape)})
             slot = value._arg[1]
-            if any({"s": slot} in step["args"] for step in steps):
+            if any({"s": slot} in [*step["args"],
+                                   *step.get("params", {}).values()]
+                   for step in steps):
                 # It is read later too, so it stays a scratch value; the output
                 # is a copy, which keeps every bit.
                 steps.append({"op": "copy", "args": [{"s": slot}],

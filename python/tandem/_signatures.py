@@ -13,10 +13,18 @@ _CLASSES = {"f": "any float", "i": "int32 or int64", "any": "any dtype",
 _TYPES = {"bool": "bool", "int": "int", "float": "float", "string": "str"}
 
 
+def is_required(param: dict[str, Any]) -> bool:
+    """Tell whether a call must give the param."""
+    return bool(param["default"] == "required")
+
+
 def default_of(param: dict[str, Any]) -> bool | int | float | str | None:
-    """Return a param's default as a Python value; None if shapes decide."""
+    """Return a param's default as a Python value; None if shapes decide.
+
+    A param that must be given has none either.
+    """
     text = param["default"]
-    if text == "":
+    if text == "" or is_required(param):
         return None
     if param["type"] == "bool":
         return bool(text == "true")
@@ -41,7 +49,12 @@ def parameters(op: dict[str, Any]) -> list[str]:
         rest.append("*")
     for param in op["params"]:
         kind = _TYPES[param["type"]]
+        if param["may_be_operand"]:
+            kind += " | npt.ArrayLike"
         default = default_of(param)
+        if is_required(param):
+            rest.append(f"{param['name']}: {kind}")
+            continue
         if default is None:
             kind += " | None"
         rest.append(f"{param['name']}: {kind} = {default!r}")
@@ -67,8 +80,12 @@ def _lines(operand: dict[str, Any]) -> list[str]:
     dtype = _CLASSES.get(operand["dtype"], operand["dtype"])
     star = "*" if operand["count"] == "one_or_more" else ""
     optional = ", optional" if operand["count"] == "optional" else ""
-    return [f"{star}{operand['name']} : array_like of {dtype}, shape "
-            f"{_shape(operand)}{optional}"]
+    kind = "ndarray" if operand.get("state") else "array_like"
+    lines = [f"{star}{operand['name']} : {kind} of {dtype}, shape "
+             f"{_shape(operand)}{optional}"]
+    if operand.get("state"):
+        lines.append("    Updated in place.")
+    return lines
 
 
 def docstring(op: dict[str, Any]) -> str:
@@ -82,11 +99,15 @@ def docstring(op: dict[str, Any]) -> str:
     for operand in op["operands"]:
         lines += _lines(operand)
     for param in op["params"]:
-        lines.append(f"{param['name']} : {_TYPES[param['type']]}, optional")
+        kind = _TYPES[param["type"]]
+        if param["may_be_operand"]:
+            kind += " or array_like of int32"
+        lines.append(f"{param['name']} : {kind}" +
+                     ("" if is_required(param) else ", optional"))
         text = param["doc"]
         if param["range"]:
             text += f" ({param['range']})"
-        if param["default"]:
+        if param["default"] and not is_required(param):
             text += f"; default {param['default']}"
         lines.append("    " + text)
     lines += ["out_dtype : str, optional",

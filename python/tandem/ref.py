@@ -39,9 +39,18 @@ def _operand(value: npt.ArrayLike) -> tuple[Array, str]:
     return (array if is_usable(array) else np.array(array, order="C")), name
 
 
+def _state(value: Any, name: str) -> tuple[Array, str]:
+    if not (isinstance(value, np.ndarray) and is_usable(value)
+            and value.flags.writeable):
+        raise ValueError(f"{name}: it is updated in place, expected a writeable "
+                         f"NumPy array with non-negative strides")
+    return value, dtype_name(value.dtype)
+
+
 def _make(op: dict[str, Any]) -> Any:
     signature = _signature(op)
     optional = {o["name"] for o in op["operands"] if o["count"] == "optional"}
+    on_device = {p["name"] for p in op["params"] if p["may_be_operand"]}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)
@@ -51,6 +60,8 @@ def _make(op: dict[str, Any]) -> Any:
             value = bound.arguments[operand["name"]]
             if operand["count"] == "one_or_more":
                 arrays += [_operand(v) for v in value]
+            elif operand.get("state"):
+                arrays.append(_state(value, operand["name"]))
             elif value is not None or operand["name"] not in optional:
                 arrays.append(_operand(value))
         params = {}
@@ -59,6 +70,12 @@ def _make(op: dict[str, Any]) -> Any:
             if value is not None and (param["name"] in kwargs
                                       or default_of(param) is None):
                 params[param["name"]] = value
+        # Params on the device are operands after all others, by name.
+        for name in sorted(on_device & params.keys()):
+            if not isinstance(params[name], (int, np.integer)):
+                value, dtype = _operand(params[name])
+                params[name] = {"in": len(arrays)}
+                arrays.append((value, dtype))
         views = [view_of(array, name) for array, name in arrays]
         recipe = _native.Recipe.for_op(op["mnemonic"], views,
                                        json_params(params),

@@ -91,9 +91,16 @@ public:
         fail("operand 'q': PARTIAL_WRITE needs a head dim that is a number, "
              "got " +
              facts.operands[0].describe());
-      [[fallthrough]];
-    case Opcode::ATTN_STEP:
+      checkKeys();
       checkMultiple("h", "query heads", "kvh", "key and value heads");
+      break;
+    case Opcode::ATTN_STEP:
+      checkSlots("one row still fits", 1);
+      checkMultiple("h", "query heads", "kvh", "key and value heads");
+      break;
+    case Opcode::KV_APPEND:
+      checkSlots("the new rows still fit",
+                 facts.dim("n") ? facts.size("n") : 1);
       break;
     case Opcode::GDN_STEP:
       checkMultiple("Hv", "value heads", "Hk", "key heads");
@@ -220,6 +227,40 @@ private:
     if (half && *half != turned / 2)
       fail("operand 'inv_freq': expected " + std::to_string(turned / 2) +
            " frequencies, half of what turns, got " + std::to_string(*half));
+  }
+
+  /// The param, unless it is on the device.
+  std::optional<int64_t> onHost(const char *name) const {
+    if (!params.has(name) || params.operandOf(name))
+      return std::nullopt;
+    return params.getInt(name, 0);
+  }
+
+  /// Rows of a cache that the host knows must be there.
+  void checkSlots(const char *what, std::optional<int64_t> rows) {
+    const std::optional<int64_t> slots = facts.size("S"), pos = onHost("pos");
+    const Dim *batch = facts.dim("B");
+    if (slots && pos && rows && *rows && !(batch && isZero(*batch)) &&
+        *pos > *slots - *rows)
+      fail("param 'pos': expected at most " + std::to_string(*slots - *rows) +
+           ", where " + what + " the " + std::to_string(*slots) +
+           " slots of the cache, got " + std::to_string(*pos));
+  }
+
+  /// The same for a window of keys.
+  void checkKeys() {
+    const std::optional<int64_t> slots = facts.size("S");
+    const std::optional<int64_t> start =
+        params.has("kv_start") ? onHost("kv_start") : 0;
+    const std::optional<int64_t> count = onHost("kv_len");
+    if (slots && start && *start > *slots)
+      fail("param 'kv_start': expected at most " + std::to_string(*slots) +
+           ", the slots of the cache, got " + std::to_string(*start));
+    else if (slots && count && *count > *slots - start.value_or(0))
+      fail("param 'kv_len': expected at most " +
+           std::to_string(*slots - start.value_or(0)) + ", to the end of the " +
+           std::to_string(*slots) + " slots of the cache, got " +
+           std::to_string(*count));
   }
 
   void checkMultiple(const char *many, const char *manyAre, const char *few,

@@ -5,16 +5,6 @@
 using namespace tandem;
 using namespace tandem::refops;
 
-/// Whether an id that another step computed is certain.
-static bool isCertain(const Source &, int64_t, double *) { return true; }
-static bool isCertain(const Source &ids, int64_t row, Bounded *) {
-  Bounded id;
-  if (!ids.mayErr())
-    return true;
-  ids.read(row, 1, &id);
-  return id.error == 0;
-}
-
 template <typename T>
 static Result<void> eval(OpCall<T> &call) {
   const Source &ids = call.in[0];
@@ -27,7 +17,7 @@ static Result<void> eval(OpCall<T> &call) {
     const int64_t id = ids.readInteger(r);
     if (id >= 0 && id < vocabulary)
       continue;
-    if (!isCertain(ids, r, static_cast<T *>(nullptr)))
+    if (!isCertain(ids, r))
       continue;
     hasFault = true;
     call.log->add({call.step, r, id});
@@ -38,7 +28,7 @@ static Result<void> eval(OpCall<T> &call) {
           [&, row = std::vector<T>(static_cast<size_t>(columns))](
               int64_t r) mutable {
             const int64_t id = ids.readInteger(r);
-            const bool certain = isCertain(ids, r, static_cast<T *>(nullptr));
+            const bool certain = isCertain(ids, r);
             const bool inTable = id >= 0 && id < vocabulary;
             if (!inTable && certain) {
               y.markFaulty(r * columns, columns);

@@ -5,21 +5,6 @@
 using namespace tandem;
 using namespace tandem::refops;
 
-/// x - m where m is the row's own maximum, whatever the kernel found it to be:
-/// softmax does not change when all of a row is shifted, so the error of m
-/// only enters the size of the rounding.
-static double shifted(double x, double m, const StepNumerics &n) {
-  return sub(x, m, n);
-}
-static Bounded shifted(const Bounded &x, const Bounded &m,
-                       const StepNumerics &n) {
-  if (!m.hasVerdict())
-    return noVerdict(x.value - m.value);
-  Bounded t = sub(x, Bounded(m.value), n);
-  t.error += n.unit * m.error;
-  return t;
-}
-
 template <typename T>
 static void softmaxRow(std::vector<T> &x, double depth, const StepNumerics &n) {
   // A NaN, or +inf - inf, or -inf - -inf, reaches the sum and so every element.
@@ -27,7 +12,7 @@ static void softmaxRow(std::vector<T> &x, double depth, const StepNumerics &n) {
   for (const T &v : x)
     m = maximum(m, v);
   for (T &v : x)
-    v = exp(shifted(v, m, n), n);
+    v = exp(belowMaximum(v, m, n), n);
   // Kernels may multiply by a rounded reciprocal: two roundings.
   const T inverse = div(T(1), sum(std::span<const T>(x), depth, n), n);
   for (T &v : x)

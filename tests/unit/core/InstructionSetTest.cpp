@@ -142,6 +142,44 @@ TEST_SUITE("instruction set") {
           "rmsnorm: param 'eps': expected a number, got a value of the recipe");
   }
 
+  TEST_CASE("slots that the host knows are checked before anything runs") {
+    const auto at = [](int64_t pos) { return given({{"pos", pos}}); };
+    CHECK(infer(Opcode::KV_APPEND, {f32({2, 1, 4}), f32({9, 1, 4})}, at(7)) ==
+          "nothing");
+    CHECK(
+        infer(Opcode::KV_APPEND, {f32({2, 1, 4}), f32({9, 1, 4})}, at(8)) ==
+        "kv_append: param 'pos': expected at most 7, where the new rows still "
+        "fit the 9 slots of the cache, got 8");
+    CHECK(infer(Opcode::KV_APPEND, {f32({0, 1, 4}), f32({9, 1, 4})}, at(99)) ==
+          "nothing");
+    CHECK(
+        infer(Opcode::KV_APPEND, {f32({2, 1, 4}), f32({2, 9, 1, 4})}, at(9)) ==
+        "kv_append: param 'pos': expected at most 8, where the new rows still "
+        "fit the 9 slots of the cache, got 9");
+    CHECK(infer(Opcode::KV_APPEND, {f32({2, 1, 4}), f32({Dim("S"), 1, 4})},
+                at(8)) == "nothing");
+    CHECK(
+        infer(Opcode::ATTN_STEP,
+              {f32({2, 4}), f32({1, 4}), f32({1, 4}), f32({9, 1, 4}),
+               f32({9, 1, 4})},
+              at(9)) ==
+        "attn_step: param 'pos': expected at most 8, where one row still fits "
+        "the 9 slots of the cache, got 9");
+    const auto window = [](int64_t start, int64_t count) {
+      return given({{"kv_start", start}, {"kv_len", count}});
+    };
+    const std::vector<TensorType> qkv = {f32({2, 4}), f32({9, 1, 4}),
+                                         f32({9, 1, 4})};
+    CHECK(infer(Opcode::ATTENTION_TILE, qkv, window(4, 5)) == "float32[2, 4]");
+    CHECK(infer(Opcode::ATTENTION_TILE, qkv, window(9, 0)) == "float32[2, 4]");
+    CHECK(infer(Opcode::ATTENTION_TILE, qkv, window(4, 6)) ==
+          "attention_tile: param 'kv_len': expected at most 5, to the end of "
+          "the 9 slots of the cache, got 6");
+    CHECK(infer(Opcode::ATTENTION_TILE, qkv, window(10, 0)) ==
+          "attention_tile: param 'kv_start': expected at most 9, the slots of "
+          "the cache, got 10");
+  }
+
   TEST_CASE("a recipe may do nothing but update its states") {
     const std::string text = R"({"name": "append", "inputs": [
         {"name": "k", "dtype": "float16", "shape": ["n", 2, 64]},

@@ -73,7 +73,9 @@ TEST_SUITE("map expressions") {
         {"name": "g", "dtype": "bfloat16", "shape": [64]}],
       "outputs": [{"name": "y", "dtype": "float32", "shape": ["M", 64]}],
       "recipe": {"steps": [{"op": "MAP", "expr": "a*sigmoid(b)",
-        "args": [{"in": 0}, {"in": 1}], "out": "final"}]}})json";
+        "args": [{"in": 0}, {"in": 1}], "out": "final"}]
+}
+})json";
     const Result<Recipe> recipe = readRecipe(text, "r.json");
     REQUIRE_MESSAGE(recipe, (recipe ? "" : recipe.error().text()));
     const std::string written = writeRecipe(*recipe);

@@ -76,18 +76,21 @@ inline const std::vector<Order> &orders() {
   return all;
 }
 
-/// One tensor-core instruction for each 16 of k, as measured: addends truncated
-/// to 25 bits below the largest exponent, result truncated to f32.
-inline float dotTensorCore(std::span<const float> a, std::span<const float> b) {
-  float sum = 0;
-  for (size_t begin = 0; begin < a.size(); begin += 16) {
-    const size_t end = std::min(a.size(), begin + 16);
+/// One tensor-core instruction for each \p chunk of k, as measured: addends
+/// truncated to \p addendBits below the largest exponent, result truncated to
+/// \p resultBits.
+inline float dotTensorCore(std::span<const float> a, std::span<const float> b,
+                           size_t chunk = 16, int addendBits = dotAddendBits,
+                           int resultBits = dotResultBits) {
+  double sum = 0;
+  for (size_t begin = 0; begin < a.size(); begin += chunk) {
+    const size_t end = std::min(a.size(), begin + chunk);
     // An infinity or NaN has no exponent: it is what the plain sum is.
     double plain = sum;
     for (size_t i = begin; i < end; ++i)
       plain += double(a[i]) * b[i];
     if (!std::isfinite(plain)) {
-      sum = static_cast<float>(plain);
+      sum = plain;
       continue;
     }
     int exponent = sum == 0 ? -10000 : std::ilogb(sum);
@@ -97,17 +100,18 @@ inline float dotTensorCore(std::span<const float> a, std::span<const float> b) {
     if (exponent == -10000)
       continue;
     const auto aligned = [&](double addend) {
-      return std::trunc(std::ldexp(addend, dotAddendBits - exponent));
+      return std::trunc(std::ldexp(addend, addendBits - exponent));
     };
     double total = aligned(sum);
     for (size_t i = begin; i < end; ++i)
       total += aligned(double(a[i]) * b[i]);
-    const double exact = std::ldexp(total, exponent - dotAddendBits);
-    sum = static_cast<float>(exact);
-    if (std::fabs(sum) > std::fabs(exact))
-      sum = std::nextafter(sum, 0.0f);
+    sum = std::ldexp(total, exponent - addendBits);
+    if (sum != 0) {
+      const int spacing = std::max(std::ilogb(sum) - resultBits, -149);
+      sum = std::ldexp(std::trunc(std::ldexp(sum, -spacing)), spacing);
+    }
   }
-  return sum;
+  return static_cast<float>(sum);
 }
 
 /// Approximations anywhere in their envelopes.
@@ -118,6 +122,9 @@ public:
   float exp2(float x) { return near(std::exp2(double(x)), 1.5 * 0x1p-23); }
   float rsqrt(float x) { return near(1 / std::sqrt(double(x)), 0x1p-23); }
   float erfc(float x) { return near(std::erfc(double(x)), 0.9 * 0x1p-20); }
+  /// Two units: one and a half, then the rounding.
+  float sin(float x) { return near(std::sin(double(x)), 0.75 * 0x1p-23); }
+  float cos(float x) { return near(std::cos(double(x)), 0.75 * 0x1p-23); }
   float exp(float x) { return exp2(x * 1.44269504f); }
   float sigmoid(float x) {
     if (x >= 0)
