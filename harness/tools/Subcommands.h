@@ -54,6 +54,7 @@ Command shrinkCommand(CLI::App &parent);
 Command blameCommand(CLI::App &parent);
 Command emulateCommand(CLI::App &parent);
 Command cacheCommand(CLI::App &parent);
+Command benchCommand(CLI::App &parent);
 
 /// `--device`, the same for every command that has one.
 void addDeviceOption(CLI::App *app, std::string &device);
