@@ -21,6 +21,8 @@ json reportJson(const LaunchReport &report) {
                         {"message", f.message},
                         {"kernel", f.kernel},
                         {"ptx_line", f.ptxLine},
+                        {"source", f.source},
+                        {"address", f.address},
                         {"block", f.block},
                         {"thread", f.thread},
                         {"allocation", f.allocation},

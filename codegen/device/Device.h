@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,17 +32,28 @@ struct Kernel {
   std::map<std::string, std::string> stages;
 };
 
+/// The earlier access of a race.
+struct FindingSide {
+  std::string access; // read, write
+  int ptxLine = 0;
+  std::string source;
+  std::array<int64_t, 3> block = {0, 0, 0};
+  std::array<int64_t, 3> thread = {0, 0, 0};
+};
+
 /// What a checking device found wrong in a launch.
 struct Finding {
   /// Worth knowing and not wrong: in LaunchReport::notes.
   bool isNote = false;
   /// out-of-bounds, use-after-free, misaligned, uninitialised, race, barrier,
-  /// deadlock, budget, divergent, async, trap.
+  /// deadlock, budget, divergent, async, trap, assert, call, stack.
   std::string kind;
   /// One sentence: actual and expected.
   std::string message;
   std::string kernel;
   int ptxLine = 0;
+  /// `kernel.cu:12` or `step 3`, where the PTX says so with `.loc`.
+  std::string source;
   std::array<int64_t, 3> block = {0, 0, 0};
   std::array<int64_t, 3> thread = {0, 0, 0};
   uint64_t address = 0;
@@ -49,6 +61,7 @@ struct Finding {
   std::string allocation;
   /// The other side of a race: line and thread, in words.
   std::string other;
+  std::optional<FindingSide> side;
   /// `kernel:line: kind: message (block 0,0,0 thread 3,0,0) ...` on one line.
   std::string text() const;
 };
@@ -84,6 +97,8 @@ struct LaunchReport {
   std::vector<Finding> notes;
   std::vector<IndexError> indexErrors;
   uint64_t threadInstructions = 0;
+  /// What the kernel printed.
+  std::string output;
   bool ok() const { return findings.empty(); }
 };
 

@@ -16,5 +16,7 @@ std::string Finding::text() const {
             " thread " + triple(thread) + ")";
   if (!allocation.empty())
     result += " at " + allocation;
+  if (!source.empty())
+    result += " from " + source;
   return result;
 }

@@ -24,7 +24,8 @@ int tandem::harness::runCommand(const std::vector<std::string> &arguments,
       opsCommand(app),        verifyCommand(app), compileCommand(app),
       tools::runCommand(app), fuzzCommand(app),   replayCommand(app),
       shrinkCommand(app),     blameCommand(app),  emulateCommand(app),
-      mutateCommand(app),     planCommand(app),   cacheCommand(app)};
+      mutateCommand(app),     planCommand(app),   cacheCommand(app),
+      benchCommand(app)};
   // CLI11 reports by exceptions (and takes its words last first); they end
   // here.
   try {

@@ -55,6 +55,7 @@ Command blameCommand(CLI::App &parent);
 Command emulateCommand(CLI::App &parent);
 Command planCommand(CLI::App &parent);
 Command cacheCommand(CLI::App &parent);
+Command benchCommand(CLI::App &parent);
 
 /// `--device`, the same for every command that has one.
 void addDeviceOption(CLI::App *app, std::string &device);

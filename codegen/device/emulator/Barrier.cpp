@@ -8,24 +8,22 @@
 using namespace tandem;
 using namespace tandem::emulator;
 
-void emulator::synchroniseWarp(Warp &warp, Cta &cta) {
-  if (cta.clock >= clockMask) {
-    cta.clockExhausted = true;
-    return;
-  }
-  warp.clock = ++cta.clock;
-}
-
 /// Everything before the barrier happens before everything after it.
 static void orderParticipants(Cta &cta, const Barrier &barrier, bool isFull) {
   if (cta.clock >= clockMask) {
     cta.clockExhausted = true;
     return;
   }
+  uint32_t from = 0, to = 0;
+  for (const BarrierWaiter &waiter : barrier.waiters) {
+    from |= uint32_t(1) << waiter.warp;
+    to |= waiter.waits ? uint32_t(1) << waiter.warp : 0;
+  }
+  shareKnowledge(cta, from, to);
   if (isFull) {
     uint32_t upTo = cta.clock++;
     for (Warp &warp : cta.warps) {
-      warp.orderedUpTo = upTo;
+      warp.orderedUpTo = warp.syncedUpTo = upTo;
       warp.clock = cta.clock;
       warp.seen.fill(upTo);
     }
@@ -45,6 +43,7 @@ static void orderParticipants(Cta &cta, const Barrier &barrier, bool isFull) {
     Warp &warp = cta.warps[static_cast<size_t>(waiter.warp)];
     for (size_t w = 0; w < joined.size(); ++w)
       warp.seen[w] = std::max(warp.seen[w], joined[w]);
+    warp.syncedUpTo = std::max(warp.syncedUpTo, waiter.clock);
     warp.clock = cta.clock;
     warp.orderedUpTo = ~0u;
     for (size_t w = 0; w < cta.warps.size(); ++w)
@@ -154,7 +153,7 @@ void emulator::arriveAtBarrier(Exec &x, const Inst &inst) {
   if (waiter.waits)
     x.warp->waiting |= x.active;
   else
-    synchroniseWarp(*x.warp, cta);
+    advanceClock(*x.warp, cta);
   tryComplete(cta, barrier, expected);
 }
 
@@ -216,7 +215,7 @@ void emulator::reportDeadlock(Cta &cta) {
            "no thread of the block can go on: " + who);
   } else {
     x.warp = &cta.warps[0];
-    report(x, firstTry ? *firstTry : cta.program->code[0], 0, "deadlock",
-           "no thread of the block can go on: " + who);
+    report(x, firstTry ? *firstTry : cta.program->code[cta.program->begin], 0,
+           "deadlock", "no thread of the block can go on: " + who);
   }
 }

@@ -44,7 +44,7 @@ static void reportUnwritten(Exec &x, const Inst &inst, const Region &region,
                             uint64_t offset, unsigned size, unsigned lane) {
   uint64_t first = region.shadow->firstUnwritten(offset, size);
   // An async copy under way explains more than "never written".
-  if (region.base == 0)
+  if (region.isShared)
     for (const Warp &warp : x.cta->warps)
       for (const PendingCopy &copy : warp.copies)
         if (copy.target < offset + size && offset < copy.target + copy.size) {
@@ -65,13 +65,12 @@ static void reportUnwritten(Exec &x, const Inst &inst, const Region &region,
 /// All \p lanes lie inside \p region, aligned.
 static void shadowAccess(Exec &x, const Inst &inst, const Region &region,
                          const uint64_t *address, uint32_t lanes, unsigned size,
-                         AccessKind kind, bool strong, bool isContiguous) {
+                         AccessKind kind, Scope scope, bool isContiguous) {
   const LaunchOptions &options = x.launch->options;
-  bool isShared = region.base == 0;
   bool races = options.checkRaces && !x.cta->clockExhausted;
-  bool parallel = x.launch->parallel && !isShared;
+  bool parallel = x.launch->parallel && !region.isShared;
   Shadow &shadow = *region.shadow;
-  Order order = orderOf(x, inst, strong, isShared);
+  Order order = orderOf(x, inst, scope, region);
   bool reads = kind != AccessKind::Write;
   if (isContiguous) {
     uint64_t offset = address[0] - region.base;
@@ -122,6 +121,23 @@ static void shadowAccess(Exec &x, const Inst &inst, const Region &region,
   });
 }
 
+/// What the strong accesses of \p lanes order.
+static void synchronise(Exec &x, const Inst &inst, const Region &region,
+                        const uint64_t *address, uint32_t lanes,
+                        AccessKind kind, Scope scope) {
+  std::unique_ptr<SyncTable> &table = region.shadow->sync;
+  const WarpSync *sync = x.warp->sync.get();
+  bool publishes = (inst.order & releaseOrder) || (sync && sync->hasFenced);
+  if (!table && !publishes)
+    return;
+  forEachLane(lanes, [&](unsigned l) {
+    strongAccess(x, l, scope, inst.order, kind != AccessKind::Write,
+                 kind != AccessKind::Read, table, address[l] - region.base);
+  });
+  if (publishes && kind != AccessKind::Read)
+    advanceClock(*x.warp, *x.cta);
+}
+
 static void reportOutside(Exec &x, const Inst &inst, uint64_t address,
                           unsigned size, unsigned lane, AccessKind kind,
                           const Region *near) {
@@ -152,20 +168,26 @@ static void reportMisaligned(Exec &x, const Inst &inst, uint64_t address,
 /// \p only is null.
 static void accessRegions(Exec &x, const Inst &inst, const Region *only,
                           const uint64_t *address, uint32_t lanes,
-                          unsigned size, AccessKind kind, bool strong,
+                          unsigned size, AccessKind kind, Scope scope,
                           Accessible &out) {
   uint64_t low = ~uint64_t(0), high = 0, bits = 0;
   bool consecutive = lanes == ~0u;
   if (lanes == ~0u) {
     // Vectorises; the usual case.
     uint64_t step = 0;
-    for (int l = 0; l < warpSize; ++l) {
+    for (int l = 0; l < warpSize; ++l)
       step |= (address[l] - address[0]) ^ (uint64_t(size) * unsigned(l));
-      low = std::min(low, address[l]);
-      high = std::max(high, address[l]);
-      bits |= address[l];
-    }
     consecutive = step == 0;
+    if (consecutive) {
+      low = bits = address[0];
+      high = address[warpSize - 1];
+    } else {
+      for (int l = 0; l < warpSize; ++l) {
+        low = std::min(low, address[l]);
+        high = std::max(high, address[l]);
+        bits |= address[l];
+      }
+    }
   } else {
     forEachLane(lanes, [&](unsigned l) {
       low = std::min(low, address[l]);
@@ -196,8 +218,10 @@ static void accessRegions(Exec &x, const Inst &inst, const Region *only,
     if (low == high && kind == AccessKind::Read)
       shadowed =
           (lanes & -lanes) | (uint32_t(1) << (31 - __builtin_clz(lanes)));
-    shadowAccess(x, inst, *region, address, shadowed, size, kind, strong,
+    shadowAccess(x, inst, *region, address, shadowed, size, kind, scope,
                  consecutive);
+    if (scope != Scope::Weak)
+      synchronise(x, inst, *region, address, lanes, kind, scope);
     return;
   }
   forEachLane(lanes, [&](unsigned l) {
@@ -213,15 +237,17 @@ static void accessRegions(Exec &x, const Inst &inst, const Region *only,
     }
     out.lanes |= uint32_t(1) << l;
     out.host[l] = mine->host + (address[l] - mine->base);
-    shadowAccess(x, inst, *mine, address, uint32_t(1) << l, size, kind, strong,
+    shadowAccess(x, inst, *mine, address, uint32_t(1) << l, size, kind, scope,
                  false);
+    if (scope != Scope::Weak)
+      synchronise(x, inst, *mine, address, uint32_t(1) << l, kind, scope);
   });
 }
 
 /// Shared memory of any CTA of the cluster: the lanes' CTAs one by one.
 static void accessCluster(Exec &x, const Inst &inst, const uint64_t *address,
                           uint32_t lanes, unsigned size, AccessKind kind,
-                          bool strong, Accessible &out) {
+                          Scope scope, Accessible &out) {
   uint64_t offset[warpSize];
   while (lanes) {
     uint64_t unused;
@@ -233,7 +259,7 @@ static void accessCluster(Exec &x, const Inst &inst, const uint64_t *address,
         here |= lanes & (uint32_t(1) << l);
     lanes &= ~here;
     if (cta && !cta->done) {
-      accessRegions(x, inst, &cta->shared, offset, here, size, kind, strong,
+      accessRegions(x, inst, &cta->shared, offset, here, size, kind, scope,
                     out);
       continue;
     }
@@ -303,20 +329,20 @@ static void accessParams(Exec &x, const Inst &inst, const uint64_t *address,
 
 void emulator::checkAccess(Exec &x, const Inst &inst, Space space,
                            const uint64_t *address, unsigned size,
-                           AccessKind kind, bool strong, Accessible &out) {
+                           AccessKind kind, Scope scope, Accessible &out) {
   out.lanes = 0;
   out.contiguous = nullptr;
   switch (space) {
   case Space::Global:
   case Space::Const:
-    accessRegions(x, inst, nullptr, address, x.active, size, kind, strong, out);
+    accessRegions(x, inst, nullptr, address, x.active, size, kind, scope, out);
     return;
   case Space::Shared:
-    accessRegions(x, inst, &x.cta->shared, address, x.active, size, kind,
-                  strong, out);
+    accessRegions(x, inst, &x.cta->shared, address, x.active, size, kind, scope,
+                  out);
     return;
   case Space::SharedCluster:
-    accessCluster(x, inst, address, x.active, size, kind, strong, out);
+    accessCluster(x, inst, address, x.active, size, kind, scope, out);
     return;
   case Space::Local:
     accessLocal(x, inst, address, x.active, size, kind, out);
@@ -338,18 +364,18 @@ void emulator::checkAccess(Exec &x, const Inst &inst, Space space,
         here |= uint32_t(1) << l;
     });
     if (!window) {
-      accessRegions(x, inst, nullptr, address, here, size, kind, strong, out);
+      accessRegions(x, inst, nullptr, address, here, size, kind, scope, out);
     } else {
       for (int l = 0; l < warpSize; ++l)
         offset[l] = address[l] & ~windowMask;
       if (window == sharedWindow)
-        accessCluster(x, inst, offset, here, size, kind, strong, out);
+        accessCluster(x, inst, offset, here, size, kind, scope, out);
       else if (window == localWindow)
         accessLocal(x, inst, offset, here, size, kind, out);
       else if (window == paramWindow)
         accessParams(x, inst, offset, here, size, kind, out);
       else
-        accessRegions(x, inst, nullptr, address, here, size, kind, strong, out);
+        accessRegions(x, inst, nullptr, address, here, size, kind, scope, out);
     }
     left &= ~here;
   }
@@ -360,5 +386,5 @@ void emulator::recordShared(Exec &x, const Inst &inst, unsigned lane,
   uint64_t address[warpSize] = {};
   address[lane] = offset;
   shadowAccess(x, inst, x.cta->shared, address, uint32_t(1) << lane, size, kind,
-               false, false);
+               Scope::Weak, false);
 }

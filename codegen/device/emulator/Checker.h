@@ -19,11 +19,12 @@ struct Accessible {
 };
 
 /// Checks an access of \p size bytes a lane at \p address in \p space, records
-/// it and says where the bytes are. \p strong: atomic, volatile, relaxed and
-/// stronger accesses, which do not race with each other.
+/// it and says where the bytes are. \p scope is that of atomic, volatile,
+/// relaxed and stronger accesses, which do not race with each other within it;
+/// with Inst::order they also synchronise.
 void checkAccess(Exec &x, const Inst &inst, Space space,
                  const uint64_t *address, unsigned size, AccessKind kind,
-                 bool strong, Accessible &out);
+                 Scope scope, Accessible &out);
 
 /// The addresses of the active lanes of a memory instruction: base + offset.
 inline void addressesOf(Exec &x, const Inst &inst, uint64_t *address) {

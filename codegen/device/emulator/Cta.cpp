@@ -15,9 +15,12 @@
 using namespace tandem;
 using namespace tandem::emulator;
 
-/// Shared memory has no value before it is written; a fixed pattern keeps runs
-/// alike.
-static constexpr int sharedPoison = 0xa5;
+/// Shared memory has no value before it is written. The schedule's seed chooses
+/// among patterns, so that runs that depend on it differ.
+static int sharedPoison(const Launch &launch) {
+  static constexpr int patterns[] = {0xa5, 0x5a, 0xff, 0x00};
+  return patterns[launch.options.scheduleSeed % 4];
+}
 
 static bool isPerCta(Special which) {
   switch (which) {
@@ -86,6 +89,7 @@ static void prepare(Cta &cta, const Launch &launch) {
     cta.sharedStorage.assign(launch.sharedBytes + 1024, 0);
     cta.shared.bytes = launch.sharedBytes;
     cta.shared.name = "shared memory";
+    cta.shared.isShared = true;
     cta.shared.host = cta.sharedStorage.data();
     cta.shared.shadow = std::make_unique<Shadow>(launch.sharedBytes);
   }
@@ -94,17 +98,18 @@ static void prepare(Cta &cta, const Launch &launch) {
   cta.regionCache.assign(program.code.size(), nullptr);
 }
 
-void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t linear) {
+void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t position) {
   if (cta.preparedFor != launch.launchNumber)
     prepare(cta, launch);
   const Program &program = *launch.program;
   auto gx = static_cast<uint64_t>(launch.grid[0]);
   auto gy = static_cast<uint64_t>(launch.grid[1]);
+  uint64_t linear = linearAt(launch, position);
   cta.linear = linear;
   cta.id = {static_cast<int64_t>(linear % gx),
             static_cast<int64_t>(linear / gx % gy),
             static_cast<int64_t>(linear / (gx * gy))};
-  cta.stamp = launch.firstStamp + linear;
+  cta.stamp = launch.firstStamp + position;
   cta.oldestStamp = launch.firstStamp;
   cta.clock = 1;
   cta.clockExhausted = false;
@@ -112,7 +117,9 @@ void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t linear) {
   cta.random = launch.options.scheduleSeed * 0x9e3779b97f4a7c15u + linear;
   cta.aborted = cta.done = false;
   cta.findings.clear();
+  cta.output.clear();
   cta.reported.clear();
+  cta.shared.oldestStamp = cta.stamp - cta.rank;
   for (Barrier &barrier : cta.barriers)
     barrier.waiters.clear();
   if (launch.options.scheduleSeed)
@@ -124,9 +131,20 @@ void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t linear) {
     warp.live = left >= warpSize ? ~0u : (uint32_t(1) << left) - 1;
     warp.waiting = warp.blocked = warp.retry = warp.retries = 0;
     warp.clusterArrived = warp.clusterPassed = 0;
-    std::memset(warp.pc, 0, sizeof warp.pc);
+    std::fill_n(warp.pc, warpSize, program.begin);
+    if (program.frame != noSlot) {
+      Exec x;
+      x.arena = warp.arena;
+      uint64_t bytes = program.functions.back().frameBytes;
+      std::fill_n(x.lanes<uint64_t>(program.frame), warpSize, uint64_t(0));
+      std::fill_n(x.lanes<uint64_t>(program.frameEnd), warpSize, bytes);
+      for (std::vector<CallRecord> &calls : warp.calls)
+        calls.clear();
+    }
     warp.clock = 1;
-    warp.orderedUpTo = 0;
+    warp.orderedUpTo = warp.syncedUpTo = 0;
+    warp.laneClocks.reset();
+    warp.sync.reset();
     warp.seen.fill(0);
     warp.copies.clear();
     warp.copyGroup.fill(0);
@@ -139,11 +157,15 @@ void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t linear) {
         warp.undefined[special.slot / 4] = 0;
       for (const ConstantSlot &constant : program.constants)
         warp.undefined[constant.slot / 4] = 0;
+      if (program.frame != noSlot)
+        warp.undefined[program.frame / 4] = 0;
     }
   }
   if (launch.sharedBytes) {
-    std::memset(cta.sharedStorage.data(), sharedPoison, launch.sharedBytes);
+    std::memset(cta.sharedStorage.data(), sharedPoison(launch),
+                launch.sharedBytes);
     cta.shared.shadow->clearWritten();
+    cta.shared.shadow->sync.reset();
   }
   if (program.localBytes)
     std::fill(cta.localWritten.begin(), cta.localWritten.end(), uint8_t(0));

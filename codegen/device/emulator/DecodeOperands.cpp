@@ -80,16 +80,16 @@ const RegisterInfo *Decoder::findRegister(const std::string &name) {
     if (auto found = registers.find(key); found != registers.end())
       return &found->second;
     for (const RegisterDecl &decl :
-         entry.scopes[static_cast<size_t>(scope)].registers)
+         entry->scopes[static_cast<size_t>(scope)].registers)
       if (declares(decl, name)) {
         Type type = typeNamed(decl.type);
-        if (type == Type::None || typeSize(type) > 8)
+        if (type == Type::None || typeSize(type) > 16)
           fail(cat("register type '", decl.type, "' is not supported"));
         Slot slot = allocate(typeSize(type));
         result.registerNames[slot] = name;
         return &(registers[key] = {type, slot});
       }
-    scope = entry.scopes[static_cast<size_t>(scope)].parent;
+    scope = entry->scopes[static_cast<size_t>(scope)].parent;
   }
   return nullptr;
 }
@@ -226,14 +226,23 @@ Slot Decoder::readOperand(const emulator::Operand &operand, Type type,
   }
   if (operand.name.starts_with("WARP_SZ"))
     return constantSlot(warpSize, typeSize(type));
-  if (auto found = symbols.find(operand.name); found != symbols.end()) {
+  if (const SymbolInfo *found = findSymbol(operand.name)) {
     unsigned size = typeSize(type);
     if (size < 4)
       fail(cat("the address of '", operand.name, "' needs 32 or 64 bits"));
     if (wide)
       *wide = size;
-    return constantSlot(
-        found->second.value + static_cast<uint64_t>(operand.offset), size);
+    uint64_t value = found->value + static_cast<uint64_t>(operand.offset);
+    return found->space == Space::Local && inFunction()
+               ? frameAddress(value, size)
+               : constantSlot(value, size);
+  }
+  if (uint64_t value = functionAddress(module, operand.name)) {
+    if (typeSize(type) != 8)
+      fail(cat("the address of '", operand.name, "' needs 64 bits"));
+    if (wide)
+      *wide = 8;
+    return constantSlot(value, 8);
   }
   fail(cat(operand.kind == OperandKind::Register ? "register '" : "symbol '",
            operand.name, "' is not declared"));
@@ -292,9 +301,17 @@ void Decoder::address(size_t i) {
     critical(info->slot);
     return;
   }
-  if (auto found = symbols.find(base.name); found != symbols.end()) {
-    Space space = found->second.space;
-    uint64_t value = found->second.value;
+  if (const SymbolInfo *found = findSymbol(base.name)) {
+    Space space = found->space;
+    uint64_t value = found->value;
+    // Parameters of calls and of functions lie in the frame.
+    if (inst->space == Space::Param)
+      inst->space = space;
+    if (inst->space == Space::Local && space == Space::Local && inFunction()) {
+      inst->a = result.frame;
+      inst->imm += static_cast<int64_t>(value);
+      return;
+    }
     if (inst->space == Space::Generic)
       value |= space == Space::Shared  ? sharedWindow
                : space == Space::Local ? localWindow

@@ -26,55 +26,76 @@ uint64_t Decoder::alignOf(const Variable &variable) {
              : std::max<uint64_t>(1, typeSize(typeNamed(variable.type)));
 }
 
-void Decoder::layoutVariables() {
-  for (const Variable &param : entry.params) {
-    uint64_t bytes = bytesOf(param), align = alignOf(param);
-    uint64_t offset = (result.paramBytes + align - 1) & ~(align - 1);
-    symbols[param.name] = {Space::Param, offset};
-    result.params.push_back({param.name, offset, bytes});
-    result.paramBytes = offset + bytes;
-  }
-  std::vector<const Variable *> dynamic;
-  auto layout = [&](const std::vector<Variable> &variables) {
-    for (const Variable &variable : variables) {
-      line = variable.line;
-      if (variable.space == ".shared") {
-        result.sharedAlign = std::max(result.sharedAlign, alignOf(variable));
-        if (variable.isExtern || (variable.isArray && !variable.count)) {
-          dynamic.push_back(&variable);
-          continue;
-        }
-        place32(variable, Space::Shared, result.sharedBytes);
-      } else if (variable.space == ".local") {
-        place32(variable, Space::Local, result.localBytes);
-      } else if (variable.space == ".param") {
-        fail("parameters of device functions are not supported");
-      } else if (&variables == &entry.variables) {
-        fail(cat("a ", variable.space,
-                 " variable inside a kernel is not supported"));
-      }
-    }
-  };
-  layout(module.variables);
-  layout(entry.variables);
-  result.localBytes = (result.localBytes + 15) & ~uint64_t(15);
-  // All extern arrays are the same bytes, after the static ones.
-  uint64_t align = 16;
-  for (const Variable *variable : dynamic)
-    align = std::max(align, alignOf(*variable));
-  result.sharedBytes = (result.sharedBytes + align - 1) & ~(align - 1);
-  for (const Variable *variable : dynamic)
-    symbols[variable->name] = {Space::Shared, result.sharedBytes};
+const Decoder::SymbolInfo *Decoder::findSymbol(const std::string &name) {
+  // Variables inside braces hide those outside.
+  for (int scope = ast->scope; scope >= 0;
+       scope = entry->scopes[static_cast<size_t>(scope)].parent)
+    if (auto found = symbols.find(cat(entry->name, " ", scope, " ", name));
+        found != symbols.end())
+      return &found->second;
+  auto found = symbols.find(name);
+  return found == symbols.end() ? nullptr : &found->second;
 }
 
-void Decoder::place32(const Variable &variable, Space space, uint64_t &used) {
+/// What every call of the kernel shares: its parameters and shared memory. Only
+/// variables that its code mentions take space.
+void Decoder::layoutVariables() {
+  for (const Variable &param : kernel.params) {
+    uint64_t bytes = bytesOf(param), align = alignOf(param);
+    uint64_t offset = (result.paramBytes + align - 1) & ~(align - 1);
+    symbols[cat(kernel.name, " 0 ", param.name)] = {Space::Param, offset,
+                                                    bytes};
+    result.params.push_back({param.name, offset, bytes});
+    result.paramBytes = offset + bytes;
+    if (result.paramBytes > 32764) {
+      line = param.line;
+      fail(cat("the parameters take ", result.paramBytes,
+               " bytes, at most 32764 are allowed"));
+      return;
+    }
+  }
+  std::vector<std::pair<std::string, const Variable *>> dynamic;
+  auto layout = [&](const std::vector<Variable> &variables, const Entry *of) {
+    for (const Variable &variable : variables) {
+      if (variable.space != ".shared")
+        continue;
+      line = variable.line;
+      std::string key =
+          of ? cat(of->name, " ", variable.scope, " ", variable.name)
+             : variable.name;
+      if (!of && !used.contains(variable.name))
+        continue;
+      result.sharedAlign = std::max(result.sharedAlign, alignOf(variable));
+      if (variable.isExtern || (variable.isArray && !variable.count))
+        dynamic.emplace_back(key, &variable);
+      else
+        place(variable, key, Space::Shared, result.sharedBytes);
+    }
+  };
+  layout(module.variables, nullptr);
+  for (int i : order)
+    layout(module.functions[static_cast<size_t>(i)].variables,
+           &module.functions[static_cast<size_t>(i)]);
+  layout(kernel.variables, &kernel);
+  // All extern arrays are the same bytes, after the static ones.
+  uint64_t align = 16;
+  for (const auto &[key, variable] : dynamic)
+    align = std::max(align, alignOf(*variable));
+  result.sharedBytes = (result.sharedBytes + align - 1) & ~(align - 1);
+  for (const auto &[key, variable] : dynamic)
+    symbols[key] = {Space::Shared, result.sharedBytes, 0};
+}
+
+void Decoder::place(const Variable &variable, const std::string &key,
+                    Space space, uint64_t &used) {
   uint64_t bytes = bytesOf(variable), align = alignOf(variable);
   used = (used + align - 1) & ~(align - 1);
-  symbols[variable.name] = {space, used};
+  symbols[key] = {space, used, bytes};
   if (space == Space::Shared)
     result.sharedNames.emplace_back(variable.name, used);
   used += bytes;
-  if (used > (uint64_t(1) << 26))
+  // A thread has 512 KB of local memory; shared memory is checked at launch.
+  if (used > (uint64_t(1) << (space == Space::Local ? 19 : 26)))
     fail(cat("'", variable.name, "' makes ", used, " bytes of ", variable.space,
              " memory"));
 }
@@ -93,7 +114,7 @@ static void storeElement(ModuleVariable &into, uint64_t offset, unsigned size,
     into.relocations.emplace_back(offset, value.name);
     bits = static_cast<uint64_t>(value.offset);
   }
-  std::memcpy(&into.init[offset], &bits, size);
+  std::memcpy(&into.init[offset], &bits, std::min(size, 8u));
 }
 
 Result<std::vector<ModuleVariable>>
@@ -121,7 +142,8 @@ emulator::moduleVariables(const Module &module, std::string_view place) {
       return errorAt(place, variable.line,
                      cat("'", variable.name, "' has ", variable.count,
                          " elements and ", variable.init.size(), " values"));
-    made.init.resize(made.bytes);
+    // What has no value of its own is zero, as fresh memory is.
+    made.init.resize(size * variable.init.size());
     for (size_t i = 0; i < variable.init.size(); ++i)
       storeElement(made, i * size, size, variable.init[i], type);
     result.push_back(std::move(made));

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 using namespace tandem;
 using namespace tandem::emulator;
@@ -24,6 +25,8 @@ constexpr uint64_t lastStamp = (uint64_t(1) << 31) - 2;
 struct EmulatorKernel final : LoadedKernel {
   LaunchRecord record;
   Program program;
+  /// With contraction, where that can make a difference.
+  std::optional<Program> fused;
   std::vector<uint64_t> globals;
 };
 
@@ -91,7 +94,8 @@ public:
                               const LaunchOptions &options) override;
 
 private:
-  Result<void> placeGlobals(std::vector<ModuleVariable> &variables,
+  Result<void> placeGlobals(const Module &module,
+                            std::vector<ModuleVariable> &variables,
                             EmulatorKernel &kernel);
   Result<void> checkParams(const EmulatorKernel &kernel) const;
   Result<void> prepareSlots(const EmulatorKernel &kernel, BoundLaunch &bound,
@@ -130,17 +134,24 @@ Result<std::shared_ptr<LoadedKernel>> Emulator::load(const Kernel &kernel) {
     return variables.error();
   auto loaded = std::make_shared<EmulatorKernel>();
   loaded->record = kernel.launch;
-  if (Result<void> placed = placeGlobals(*variables, *loaded); !placed)
+  if (Result<void> placed = placeGlobals(*module, *variables, *loaded); !placed)
     return placed.error();
   Result<Program> program = decode(*module, *entry, *variables, place);
   if (!program)
     return program.error();
   loaded->program = program.take();
+  if (mayContract(*module, *entry)) {
+    Result<Program> fused = decode(*module, *entry, *variables, place, true);
+    if (!fused)
+      return fused.error();
+    loaded->fused = fused.take();
+  }
   return std::shared_ptr<LoadedKernel>(std::move(loaded));
 }
 
 /// Variables live as long as the device, as a loaded module's do on a GPU.
-Result<void> Emulator::placeGlobals(std::vector<ModuleVariable> &variables,
+Result<void> Emulator::placeGlobals(const Module &module,
+                                    std::vector<ModuleVariable> &variables,
                                     EmulatorKernel &kernel) {
   std::lock_guard lock(mutex);
   for (ModuleVariable &variable : variables) {
@@ -155,6 +166,9 @@ Result<void> Emulator::placeGlobals(std::vector<ModuleVariable> &variables,
   for (ModuleVariable &variable : variables) {
     for (const auto &[offset, name] : variable.relocations) {
       uint64_t value = 0;
+      if (offset + 8 > variable.init.size())
+        return Error(kernel.record.kernel + ": initialiser of '" +
+                     variable.name + "': an address needs 64 bits");
       std::memcpy(&value, &variable.init[offset], 8);
       bool isKnown = false;
       for (const ModuleVariable &other : variables)
@@ -162,7 +176,11 @@ Result<void> Emulator::placeGlobals(std::vector<ModuleVariable> &variables,
           value += other.address;
           isKnown = true;
         }
-      if (!isKnown || offset + 8 > variable.init.size())
+      if (uint64_t function = functionAddress(module, name)) {
+        value += function;
+        isKnown = true;
+      }
+      if (!isKnown)
         return Error(kernel.record.kernel + ": initialiser of '" +
                      variable.name + "': '" + name + "' is not known");
       std::memcpy(&variable.init[offset], &value, 8);
@@ -269,7 +287,10 @@ Emulator::launch(LoadedKernel &loaded,
     return r.error();
   if (Result<void> r = checkParams(kernel); !r)
     return r.error();
-  const Program &program = kernel.program;
+  // "fused": plain products and sums contracted, the rest as it is nearest.
+  const bool isFused = options.approximation == "fused";
+  const Program &program =
+      isFused && kernel.fused ? *kernel.fused : kernel.program;
   uint64_t shared =
       program.sharedBytes + static_cast<uint64_t>(record.sharedBytes);
   if (shared > static_cast<uint64_t>(limits.sharedBytes))
@@ -281,10 +302,10 @@ Emulator::launch(LoadedKernel &loaded,
                                                         "high", "random"};
   const auto *chosen =
       std::find(std::begin(approximations), std::end(approximations),
-                options.approximation);
+                isFused ? "nearest" : options.approximation);
   if (chosen == std::end(approximations))
     return Error("emulator: approximation '" + options.approximation +
-                 "' is not one of nearest, low, high, random");
+                 "' is not one of nearest, low, high, random, fused");
   if (bound->isNoOp())
     return LaunchReport();
   uint64_t ctas = 1;
@@ -325,15 +346,12 @@ Emulator::launch(LoadedKernel &loaded,
   launch.approximation =
       static_cast<Approximation>(chosen - std::begin(approximations));
   launch.budget = options.budget ? options.budget : defaultBudget;
-  // With fences and atomics, or a record that says so, CTAs may order their
-  // accesses through memory, which the checker does not follow yet.
-  launch.checkCrossCta = !record.ctasCommunicate &&
-                         !(program.hasGlobalAtomics && program.hasFences);
   launch.firstStamp = nextStamp;
   nextStamp += ctas;
   launch.launchNumber = ++launches;
   LaunchReport report =
-      runLaunch(launch, pool, record.ctasCommunicate, mostFindings);
+      runLaunch(launch, pool, record.ctasCommunicate || program.mayWaitForCtas,
+                mostFindings);
 
   for (const KernelArg &arg : record.args) {
     if (arg.kind != KernelArg::Kind::ErrorSlot)

@@ -3,6 +3,7 @@
 #define TANDEM_CODEGEN_DEVICE_EMULATOR_EXEC_H
 
 #include "codegen/device/Device.h"
+#include "codegen/device/emulator/Clocks.h"
 #include "codegen/device/emulator/Program.h"
 #include "codegen/device/emulator/Shadow.h"
 
@@ -22,6 +23,7 @@ namespace tandem::emulator {
 inline constexpr uint64_t sharedWindow = uint64_t(1) << 60;
 inline constexpr uint64_t localWindow = uint64_t(2) << 60;
 inline constexpr uint64_t paramWindow = uint64_t(3) << 60;
+inline constexpr uint64_t functionWindow = uint64_t(4) << 60;
 inline constexpr uint64_t windowMask = uint64_t(15) << 60;
 // A shared::cluster address has rank + 1 of the CTA above its offset, as mapa
 // makes it; without it, it is the CTA's own (PTX: the shared::cta window lies
@@ -46,9 +48,12 @@ struct Launch {
   Approximation approximation = Approximation::Nearest;
   uint64_t budget = 0;
   bool parallel = false;
-  bool checkCrossCta = false;
-  /// Stamps below are of earlier launches; CTA i has firstStamp + i.
+  /// The clusters in the order in which they begin; empty when plain.
+  std::vector<uint64_t> order;
+  /// Stamps below are of earlier launches; the CTA that begins i-th has
+  /// firstStamp + i, so that those of a cluster are neighbours.
   uint64_t firstStamp = 0;
+  uint64_t clusterCtas = 1;
   uint32_t launchNumber = 1;
   std::atomic<uint64_t> spent = 0;
   std::atomic<bool> stop = false;
@@ -62,6 +67,13 @@ struct PendingCopy {
   uint64_t source = 0;
   uint32_t at = 0;    // instruction index
   uint64_t group = 0; // per lane; ~0 until committed
+};
+
+/// What a lane goes back to.
+struct CallRecord {
+  uint32_t back = 0, site = 0, callee = 0;
+  uint64_t frame = 0, frameEnd = 0;
+  std::vector<uint64_t> saved; // registers of a recursive callee
 };
 
 struct Cta;
@@ -82,8 +94,12 @@ struct Warp {
   /// The checker's clocks (Shadow.h).
   uint32_t clock = 1;
   uint32_t orderedUpTo = 0;
+  uint32_t syncedUpTo = 0;            // among the lanes of this warp
   std::array<uint32_t, 32> seen = {}; // by warp
+  std::unique_ptr<LaneClocks> laneClocks;
+  std::unique_ptr<WarpSync> sync;
   std::vector<PendingCopy> copies;
+  std::array<std::vector<CallRecord>, warpSize> calls;
   std::array<uint64_t, warpSize> copyGroup = {};
   std::vector<uint32_t> undefined; // lanes without a value, by slot / 4
 };
@@ -129,6 +145,7 @@ struct Cta {
   uint64_t random = 0;
   bool aborted = false;
   std::vector<Finding> findings;
+  std::string output; // of printf
   std::set<std::pair<uint32_t, std::string>> reported;
   std::vector<const Region *> regionCache; // by instruction
   std::vector<int> order;                  // of warps, for the scheduler
@@ -211,7 +228,11 @@ inline void setMask(Exec &x, Slot slot, uint32_t bits) {
 /// Reports a finding at \p inst by \p lane, once per instruction and kind.
 void report(Exec &x, const Inst &inst, unsigned lane, std::string_view kind,
             std::string message, uint64_t address = 0,
-            std::string allocation = {}, std::string other = {});
+            std::string allocation = {}, std::string other = {},
+            const FindingSide *side = nullptr);
+
+/// `kernel.cu:12`, where the instruction has a `.loc`.
+std::string sourceOf(const Program &program, uint32_t pc);
 
 /// The same for what is worth knowing and not wrong.
 void note(Exec &x, const Inst &inst, unsigned lane, std::string_view kind,
@@ -230,8 +251,11 @@ inline uint64_t nextRandom(uint64_t &state) {
   return z ^ (z >> 31);
 }
 
-/// Sets up CTA \p linear of the grid.
-void beginCta(Cta &cta, const Launch &launch, uint64_t linear);
+/// The linear id in the grid of the CTA that begins at \p position of the
+/// launch.
+uint64_t linearAt(const Launch &launch, uint64_t position);
+/// Sets up the CTA that begins at \p position.
+void beginCta(Cta &cta, const Launch &launch, uint64_t position);
 enum class Turn : uint8_t { Done, More, Stuck };
 /// Runs one CTA until it ends, has run for long enough, or no warp of it can go
 /// on without others.
@@ -244,9 +268,6 @@ inline void waitAgain(Exec &x, uint32_t lanes) {
   x.warp->retries |= lanes;
   x.warp->waiting |= lanes;
 }
-
-/// Orders accesses after a warp-level synchronisation.
-void synchroniseWarp(Warp &warp, Cta &cta);
 
 } // namespace tandem::emulator
 

@@ -47,6 +47,8 @@ enum class Flow : uint8_t {
   Converge,    // plain, but all lanes of `mask` (all live ones if noSlot) join
   WarpBarrier, // bar.warp.sync: lanes of `mask` may wait at different places
   Wait,        // the handler may send lanes back to try again (waitAgain)
+  Call,        // Program::calls[target]
+  Return,
 };
 
 struct Inst {
@@ -66,6 +68,9 @@ struct Inst {
   Space space = Space::Generic;
   uint8_t size = 0;  // bytes of one element in memory
   uint8_t count = 0; // elements of a vector access
+  /// Of memory accesses and fences.
+  Scope scope = Scope::Weak;
+  uint8_t order = 0;
   /// Free for the handler: rounding, flags.
   uint8_t mode = 0, flags = 0, extra = 0;
 };
@@ -152,11 +157,41 @@ struct ParamSlot {
   uint64_t offset = 0, bytes = 0;
 };
 
+/// A device function. Its registers have slots of their own, so that a call
+/// moves no registers; a function that may be entered again while it runs has
+/// the caller save them. Parameters, results and local variables lie in the
+/// function's frame in local memory.
+struct Function {
+  std::string name;
+  uint32_t begin = 0;
+  uint64_t frameBytes = 0;
+  std::vector<ParamSlot> params, results;
+  bool isRecursive = false;
+  std::vector<std::pair<Slot, uint8_t>> registers; // slot, bytes
+};
+
+/// Where a call's arguments and results lie in the caller's frame.
+struct CallSite {
+  int callee = -1; // or the address in Inst::a
+  std::vector<ParamSlot> args, results;
+};
+
 struct Program {
   std::string kernel;
   std::vector<Inst> code;
   std::vector<InstUse> uses;
   std::vector<Slot> slots;
+  std::vector<Function> functions; // called ones, then the kernel
+  std::vector<CallSite> calls;
+  /// Function addresses, as `mov` gives them.
+  std::map<uint64_t, uint32_t> functionAt;
+  uint32_t begin = 0; // of the kernel in `code`
+  /// Per lane, 64 bits: begin and end of the frame, relative to the thread's
+  /// local memory. noSlot when nothing is called.
+  Slot frame = noSlot, frameEnd = noSlot;
+  /// `.loc` of each instruction: file and line, 0 if none.
+  std::vector<std::pair<int, int>> sources;
+  std::map<int, std::string> files;
   std::vector<SpecialSlot> specials;
   std::vector<ConstantSlot> constants;
   /// Registers, then predicates, specials and constants.
@@ -168,8 +203,10 @@ struct Program {
   uint64_t sharedAlign = 16;
   std::vector<std::pair<std::string, uint64_t>> sharedNames; // name, offset
   std::vector<int> reqntid, maxntid, reqCluster;
-  bool hasGlobalAtomics = false;
-  bool hasFences = false;
+  /// Strong accesses to global memory or fences: CTAs take turns.
+  bool hasGlobalSync = false;
+  /// Reads through which a CTA may wait for another.
+  bool mayWaitForCtas = false;
   bool hasBarriers = false;
   /// Registers that some path reads before writing them; empty for nearly all
   /// kernels, and then nothing is tracked at run time.

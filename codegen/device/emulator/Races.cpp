@@ -9,19 +9,44 @@
 using namespace tandem;
 using namespace tandem::emulator;
 
-Order emulator::orderOf(Exec &x, const Inst &inst, bool strong, bool isShared) {
+Order emulator::orderOf(Exec &x, const Inst &inst, Scope scope,
+                        const Region &region) {
   Order order;
   Cta &cta = *x.cta;
-  order.strong = strong;
+  order.scope = scope;
   order.stamp = cta.stamp;
-  order.bound = (isShared ? cta.stamp : cta.oldestStamp) << 32;
+  order.bound = std::max(region.oldestStamp, cta.oldestStamp) << 32;
   order.warp = x.warp;
+  order.launch = x.launch;
   order.upTo = x.warp->orderedUpTo;
   order.at = x.pcOf(inst);
-  order.crossCta = !isShared && x.launch->checkCrossCta;
   order.me = cta.stamp << 32 | uint64_t(x.warp->index) << warpShift |
-             (strong ? strongBit : 0) | x.warp->clock;
+             scopeBits(scope) | x.warp->clock;
   return order;
+}
+
+bool Order::isKnown(AccessId earlier, unsigned l) const {
+  if (stampOf(earlier) == stamp) {
+    uint64_t clock = earlier & clockMask;
+    unsigned other = warpOf(earlier);
+    if (other == static_cast<unsigned>(warp->index)) {
+      if (clock <= warp->syncedUpTo)
+        return true;
+      if (warp->laneClocks && clock <= (*warp->laneClocks)[l][laneOf(earlier)])
+        return true;
+    } else if (clock <= warp->seen[other]) {
+      return true;
+    }
+  }
+  const WarpSync *sync = warp->sync.get();
+  return sync && ((sync->all && sync->all->covers(earlier)) ||
+                  ((sync->knows >> l & 1) && sync->own[l]->covers(earlier)));
+}
+
+bool Order::isMorallyStrong(AccessId earlier) const {
+  uint64_t other = stampOf(earlier);
+  return reaches(*launch, scope, stamp, other) &&
+         reaches(*launch, scopeOf(earlier), other, stamp);
 }
 
 const char *emulator::verb(AccessKind kind) {
@@ -39,22 +64,30 @@ static void reportRace(Exec &x, const Inst &inst, const Order &order,
   std::string where =
       threadText(launch, static_cast<int>(warpOf(other)), laneOf(other));
   std::string who = where;
+  FindingSide side;
+  side.access = otherWrites ? "write" : "read";
+  side.ptxLine = there.line;
+  side.source = sourceOf(*x.cta->program, otherAt);
+  side.block = x.cta->id;
+  side.thread =
+      threadId(launch, static_cast<int>(warpOf(other)), laneOf(other));
   if (stampOf(other) != order.stamp) {
-    uint64_t cta = stampOf(other) - launch.firstStamp;
-    auto gx = static_cast<uint64_t>(launch.grid[0]);
-    auto gy = static_cast<uint64_t>(launch.grid[1]);
-    who = cat("block ", cta % gx, ",", cta / gx % gy, ",", cta / (gx * gy), " ",
-              where);
+    auto cta = static_cast<int64_t>(
+        linearAt(launch, stampOf(other) - launch.firstStamp));
+    int64_t gx = launch.grid[0], gy = launch.grid[1];
+    side.block = {cta % gx, cta / gx % gy, cta / (gx * gy)};
+    who = cat("block ", side.block[0], ",", side.block[1], ",", side.block[2],
+              " ", where);
   }
   report(x, inst, lane, "race",
          cat(verb(kind), " of the same bytes as the ",
-             other & strongBit ? "atomic"
-             : otherWrites     ? "write"
-                               : "read",
-             " at line ", there.line, " by ", who,
-             ", and nothing orders the two"),
+             otherWrites ? "write" : "read", " at line ", there.line, " by ",
+             who,
+             order.scope != Scope::Weak && scopeOf(other) != Scope::Weak
+                 ? ", whose scope or mine does not include the other thread"
+                 : ", and nothing orders the two"),
          region.base + offset, describe(region, region.base + offset),
-         cat("line ", there.line, " ", who));
+         cat("line ", there.line, " ", who), &side);
 }
 
 /// One granule, one lane.
@@ -69,7 +102,10 @@ static void raceCell(Exec &x, const Inst &inst, const Order &order,
     reportRace(x, inst, order, region, offset, lane, kind, write,
                cells.writeAt[k], true);
   if (kind == AccessKind::Read) {
-    if (order.holds(readA, mine) && !(readA & strongBit && !order.strong))
+    // A weak read is remembered beside a strong one: it races with more.
+    bool keepsWeak = order.scope != Scope::Weak &&
+                     scopeOf(readA) == Scope::Weak && readA >= order.bound;
+    if (order.isOrdered(readA, mine) && !keepsWeak)
       readA = mine;
     else if (((readA ^ mine) >> laneShift) != 0)
       readB = mine;
@@ -95,6 +131,52 @@ static RaceCells &cellsFor(ShadowPage &page, unsigned size) {
   return *page.cells;
 }
 
+/// Writes a line's records out as cells.
+static void expand(ShadowPage &page, unsigned index, unsigned size) {
+  if (page.inCells >> index & 1)
+    return;
+  Line &line = page.lines[index];
+  unsigned finest = size;
+  for (const LineRecord *record : {&line.write, &line.readA, &line.readB})
+    if (record->id)
+      finest = std::min(finest, 1u << record->shift);
+  RaceCells &cells = cellsFor(page, finest);
+  size_t n = lineBytes >> cells.shift, first = index * n;
+  for (size_t k = 0; k < n; ++k) {
+    auto idOf = [&](const LineRecord &record) {
+      return record.id
+                 ? record.id + ((uint64_t(k) << cells.shift >> record.shift)
+                                << laneShift)
+                 : 0;
+    };
+    cells.write[first + k] = idOf(line.write);
+    cells.writeAt[first + k] = line.write.at;
+    cells.readA[first + k] = idOf(line.readA);
+    cells.readB[first + k] = idOf(line.readB);
+    cells.readAt[first + k] = line.readA.at;
+  }
+  line = Line();
+  page.inCells |= uint64_t(1) << index;
+}
+
+/// The lines that [offset, offset + bytes) touches, as cells.
+static RaceCells &expandRange(ShadowPage &page, const Order &order,
+                              uint64_t offset, unsigned bytes, unsigned size) {
+  auto first = static_cast<unsigned>(offset % pageBytes / lineBytes);
+  auto last =
+      static_cast<unsigned>((offset % pageBytes + bytes - 1) / lineBytes);
+  for (unsigned index = first; index <= last; ++index)
+    expand(page, index, size);
+  page.newestInCells = std::max(page.newestInCells, order.stamp);
+  return cellsFor(page, size);
+}
+
+/// Cells whose accesses are all of earlier launches are none.
+static void renew(ShadowPage &page, const Order &order) {
+  if (page.inCells && page.newestInCells < order.bound >> 32)
+    page.inCells = 0;
+}
+
 /// Four ids at once; both compilers have vectors of this form.
 using Four = int64_t __attribute__((vector_size(32)));
 static inline Four loadFour(const AccessId *from) {
@@ -110,11 +192,12 @@ static inline Four fourIds(AccessId first, size_t k, unsigned lanesShift) {
          static_cast<int64_t>(first);
 }
 
-void emulator::raceRange(Exec &x, const Inst &inst, const Order &order,
+/// Consecutive lanes from \p lane0 on, through cells.
+static void rangeInCells(Exec &x, const Inst &inst, const Order &order,
                          const Region &region, uint64_t offset,
                          ShadowPage &page, unsigned bytes, unsigned size,
                          unsigned lane0, AccessKind kind) {
-  RaceCells &cells = cellsFor(page, size);
+  RaceCells &cells = expandRange(page, order, offset, bytes, size);
   size_t begin = offset % pageBytes >> cells.shift;
   size_t n = bytes >> cells.shift;
   unsigned perLane = size >> cells.shift; // a power of two
@@ -134,7 +217,8 @@ void emulator::raceRange(Exec &x, const Inst &inst, const Order &order,
     if (!reads)
       unclear |= o.unclear(loadFour(readB + k), mine);
   }
-  if (n % 4 == 0 && !(unclear[0] | unclear[1] | unclear[2] | unclear[3])) {
+  if (n % 4 == 0 && !(unclear[0] | unclear[1] | unclear[2] | unclear[3]) &&
+      (!reads || order.scope == Scope::Weak)) {
     AccessId *mineTo = reads ? readA : write;
     for (size_t k = 0; k < n; k += 4) {
       Four mine = fourIds(first, k, lanesShift);
@@ -148,10 +232,66 @@ void emulator::raceRange(Exec &x, const Inst &inst, const Order &order,
              begin + k, lane0 + static_cast<unsigned>(k >> lanesShift), kind);
 }
 
+/// Whether the recorded access is ordered before all of \p mine, lane by lane.
+static inline bool isClear(const Order &order, const LineRecord &earlier,
+                           const LineRecord &mine) {
+  if (earlier.id < order.bound)
+    return true;
+  constexpr uint64_t thread = ~((uint64_t(1) << laneShift) - 1);
+  if (((earlier.id ^ mine.id) & thread) == 0 && earlier.shift == mine.shift)
+    return true;
+  return (stampOf(earlier.id) == order.stamp &&
+          (earlier.id & clockMask) <= order.upTo) ||
+         order.isKnownToAll(earlier.id);
+}
+
+/// One line; false when its records do not suffice to decide.
+static inline bool raceLine(const Order &order, Line &line,
+                            const LineRecord &mine, AccessKind kind) {
+  if (!isClear(order, line.write, mine))
+    return false;
+  if (kind == AccessKind::Read) {
+    // Strong reads are kept beside weak ones: the cells do that.
+    if (order.scope != Scope::Weak)
+      return false;
+    (isClear(order, line.readA, mine) ? line.readA : line.readB) = mine;
+    return true;
+  }
+  if (!isClear(order, line.readA, mine) || !isClear(order, line.readB, mine))
+    return false;
+  line.write = mine;
+  return true;
+}
+
+void emulator::raceRange(Exec &x, const Inst &inst, const Order &order,
+                         const Region &region, uint64_t offset,
+                         ShadowPage &page, unsigned bytes, unsigned size,
+                         unsigned lane0, AccessKind kind) {
+  renew(page, order);
+  if ((offset | bytes) % lineBytes) {
+    rangeInCells(x, inst, order, region, offset, page, bytes, size, lane0,
+                 kind);
+    return;
+  }
+  auto shift = static_cast<unsigned>(__builtin_ctz(size));
+  auto index = static_cast<unsigned>(offset % pageBytes / lineBytes);
+  unsigned lanes = lineBytes >> shift;
+  for (unsigned done = 0; done < bytes; done += lineBytes, ++index) {
+    unsigned lane = lane0 + done / lineBytes * lanes;
+    LineRecord mine{order.lane(lane), order.at, shift};
+    if (!(page.inCells >> index & 1) &&
+        raceLine(order, page.lines[index], mine, kind))
+      continue;
+    rangeInCells(x, inst, order, region, offset + done, page, lineBytes, size,
+                 lane, kind);
+  }
+}
+
 void emulator::raceLane(Exec &x, const Inst &inst, const Order &order,
                         const Region &region, uint64_t offset, ShadowPage &page,
                         unsigned size, unsigned lane, AccessKind kind) {
-  RaceCells &cells = cellsFor(page, size);
+  renew(page, order);
+  RaceCells &cells = expandRange(page, order, offset, size, size);
   size_t begin = offset % pageBytes >> cells.shift;
   size_t n = size >> cells.shift;
   for (size_t k = 0; k < n; ++k)

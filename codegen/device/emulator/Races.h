@@ -3,6 +3,7 @@
 #define TANDEM_CODEGEN_DEVICE_EMULATOR_RACES_H
 
 #include "codegen/device/emulator/Checker.h"
+#include "codegen/device/emulator/ShadowPage.h"
 
 namespace tandem::emulator {
 
@@ -13,9 +14,9 @@ struct Order {
   uint64_t stamp;
   uint64_t upTo;
   uint32_t at;
-  bool strong;
-  bool crossCta;
+  Scope scope;
   const Warp *warp;
+  const Launch *launch;
 
   AccessId lane(unsigned l) const { return me + (uint64_t(l) << laneShift); }
 
@@ -37,19 +38,32 @@ struct Order {
       return isYoung & isOther & (isLater | isElsewhere);
   }
   bool holds(AccessId earlier, AccessId mine) const {
-    if (!unclear(static_cast<int64_t>(earlier), static_cast<int64_t>(mine)) ||
-        (strong && (earlier & strongBit)))
-      return true;
-    if (stampOf(earlier) != stamp)
-      return !crossCta;
-    uint64_t clock = earlier & clockMask;
-    if (warpOf(earlier) == static_cast<unsigned>(warp->index))
-      return clock < warp->clock;
-    return clock <= warp->seen[warpOf(earlier)];
+    return isOrdered(earlier, mine) || isMorallyStrong(earlier);
   }
+  bool isOrdered(AccessId earlier, AccessId mine) const {
+    return !unclear(static_cast<int64_t>(earlier),
+                    static_cast<int64_t>(mine)) ||
+           isKnown(earlier, laneOf(mine));
+  }
+  /// Whether something orders the earlier access before every lane's of this
+  /// warp, and before those of the other lanes of its own instruction.
+  bool isKnownToAll(AccessId earlier) const {
+    if (stampOf(earlier) != stamp)
+      return false;
+    uint64_t clock = earlier & clockMask;
+    unsigned other = warpOf(earlier);
+    return clock <= (other == static_cast<unsigned>(warp->index)
+                         ? warp->syncedUpTo
+                         : warp->seen[other]);
+  }
+  /// Whether something orders the earlier access before lane \p l's.
+  bool isKnown(AccessId earlier, unsigned l) const;
+  /// Whether both are strong and each one's scope includes the other: then they
+  /// may race.
+  bool isMorallyStrong(AccessId earlier) const;
 };
 
-Order orderOf(Exec &x, const Inst &inst, bool strong, bool isShared);
+Order orderOf(Exec &x, const Inst &inst, Scope scope, const Region &region);
 
 /// `read`, `write` or `atomic`.
 const char *verb(AccessKind kind);

@@ -14,16 +14,23 @@ void emulator::findUndefinedReads(Program &program) {
   // run time decides whether the use has the same predicate.
   std::vector<uint64_t> in(n * words, ~uint64_t(0));
   std::vector<uint64_t> out(words);
-  std::vector<uint32_t> work = {0};
+  std::vector<uint32_t> work;
   std::vector<bool> queued(n, false);
-  std::fill_n(in.begin(), words, 0);
   auto set = [&](uint64_t *bits, Slot slot) {
     bits[slot / 4 / 64] |= uint64_t(1) << (slot / 4 % 64);
   };
-  for (const SpecialSlot &special : program.specials)
-    set(in.data(), special.slot);
-  for (const ConstantSlot &constant : program.constants)
-    set(in.data(), constant.slot);
+  // Every function begins with its registers unset.
+  for (const Function &function : program.functions) {
+    uint64_t *first = &in[function.begin * words];
+    std::fill_n(first, words, 0);
+    for (const SpecialSlot &special : program.specials)
+      set(first, special.slot);
+    for (const ConstantSlot &constant : program.constants)
+      set(first, constant.slot);
+    if (program.frame != noSlot)
+      set(first, program.frame);
+    work.push_back(function.begin);
+  }
   auto flowTo = [&](uint32_t to) {
     if (to >= n)
       return;
@@ -61,7 +68,8 @@ void emulator::findUndefinedReads(Program &program) {
         flowTo(program.slots[inst.list + i]);
       if (isConditional)
         flowTo(at + 1);
-    } else if (inst.flow != Flow::Exit || isConditional) {
+    } else if ((inst.flow != Flow::Exit && inst.flow != Flow::Return) ||
+               isConditional) {
       flowTo(at + 1);
     }
   }

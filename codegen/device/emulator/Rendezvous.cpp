@@ -120,31 +120,38 @@ bool WarpRunner::converge(const Inst &inst, uint32_t active) {
   return false;
 }
 
+/// Lanes with one mask form a party; those of it that wait at another
+/// bar.warp.sync go on together with those that are here.
 bool WarpRunner::warpBarrier(const Inst &inst, uint32_t active) {
-  if (!active) {
-    ++pc;
-    return true;
+  uint32_t todo = active, ran = 0;
+  while (todo) {
+    unsigned first = firstLane(todo);
+    uint32_t needs = required(inst, first);
+    x.active = active;
+    if (!(needs >> first & 1)) {
+      report(x, inst, first, "divergent",
+             "the thread is not in its own member mask");
+      needs |= uint32_t(1) << first;
+    }
+    uint32_t elsewhere = 0;
+    forEachLane(warp.blocked & needs & ~active, [&](unsigned l) {
+      if (code[warp.pc[l]].flow == Flow::WarpBarrier)
+        elsewhere |= uint32_t(1) << l;
+    });
+    uint32_t party = needs & todo;
+    todo &= ~party;
+    if (waitsForOthers(inst, party, needs & ~party & ~elsewhere))
+      continue;
+    synchroniseWarp(warp, cta, party | elsewhere);
+    forEachLane(elsewhere, [&](unsigned l) { ++warp.pc[l]; });
+    warp.blocked &= ~elsewhere;
+    ran |= party;
   }
-  uint32_t needs = required(inst, firstLane(active));
-  uint32_t arrived = active;
-  forEachLane(warp.blocked, [&](unsigned l) {
-    const Inst &other = code[warp.pc[l]];
-    if (other.flow == Flow::WarpBarrier && (needs >> l & 1))
-      arrived |= uint32_t(1) << l;
-  });
-  if (waitsForOthers(inst, active, needs & ~arrived)) {
-    savePc(group & ~active, pc + 1);
-    savePc(active, pc);
-    return false;
-  }
-  synchroniseWarp(warp, cta);
-  if (arrived == active) {
+  if (ran == active) {
     ++pc;
     return true;
   }
   savePc(group, pc + 1);
-  forEachLane(arrived & ~active & warp.blocked,
-              [&](unsigned l) { ++warp.pc[l]; });
-  warp.blocked &= ~arrived;
+  savePc(active & ~ran, pc);
   return false;
 }

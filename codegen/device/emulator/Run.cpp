@@ -20,45 +20,66 @@ public:
   }
   void take(Cta &cta, uint64_t position) {
     instructions += cta.instructions;
-    for (size_t i = 0; i < cta.findings.size(); ++i) {
-      Finding &finding = cta.findings[i];
-      std::pair<int, std::string> key{finding.ptxLine, finding.kind};
-      std::pair<uint64_t, size_t> order{position, i};
-      auto [at, isNew] = found.try_emplace(key, order, finding);
-      if (!isNew && order < at->second.first)
-        at->second = {order, std::move(finding)};
-    }
-    cta.findings.clear();
+    take(cta.findings, position, found);
+    if (!cta.output.empty())
+      output[position] = std::move(cta.output);
+    cta.output.clear();
   }
   void merge(Collector &other) {
     instructions += other.instructions;
-    for (auto &[key, entry] : other.found) {
-      auto [at, isNew] = found.try_emplace(key, entry);
-      if (!isNew && entry.first < at->second.first)
-        at->second = std::move(entry);
-    }
+    merge(other.found, found);
+    output.merge(other.output);
   }
   LaunchReport finish(size_t most) {
-    std::vector<std::pair<std::pair<uint64_t, size_t>, Finding>> all;
-    for (auto &[key, entry] : found)
-      all.push_back(std::move(entry));
-    std::sort(all.begin(), all.end(),
-              [](const auto &a, const auto &b) { return a.first < b.first; });
     LaunchReport report;
     report.threadInstructions = instructions;
-    for (auto &[order, finding] : all) {
+    for (Finding &finding : inOrder(found)) {
       std::vector<Finding> &into =
           finding.isNote ? report.notes : report.findings;
       if (into.size() < most)
         into.push_back(std::move(finding));
     }
+    for (const auto &[position, text] : output)
+      report.output += text;
     return report;
   }
 
 private:
-  std::map<std::pair<int, std::string>,
-           std::pair<std::pair<uint64_t, size_t>, Finding>>
-      found;
+  using Order = std::pair<uint64_t, size_t>;
+  using Found =
+      std::map<std::pair<int, std::string>, std::pair<Order, Finding>>;
+
+  static void take(std::vector<Finding> &from, uint64_t position, Found &into) {
+    for (size_t i = 0; i < from.size(); ++i) {
+      std::pair<int, std::string> key{from[i].ptxLine, from[i].kind};
+      Order order{position, i};
+      auto [at, isNew] = into.try_emplace(key, order, from[i]);
+      if (!isNew && order < at->second.first)
+        at->second = {order, std::move(from[i])};
+    }
+    from.clear();
+  }
+  static void merge(Found &from, Found &into) {
+    for (auto &[key, entry] : from) {
+      auto [at, isNew] = into.try_emplace(key, entry);
+      if (!isNew && entry.first < at->second.first)
+        at->second = std::move(entry);
+    }
+  }
+  static std::vector<Finding> inOrder(Found &from) {
+    std::vector<std::pair<Order, Finding>> all;
+    for (auto &[key, entry] : from)
+      all.push_back(std::move(entry));
+    std::sort(all.begin(), all.end(),
+              [](const auto &a, const auto &b) { return a.first < b.first; });
+    std::vector<Finding> result;
+    for (auto &[order, finding] : all)
+      result.push_back(std::move(finding));
+    return result;
+  }
+
+  Found found;
+  std::map<uint64_t, std::string> output; // by CTA
   uint64_t instructions = 0;
 };
 
@@ -95,7 +116,6 @@ static std::vector<Cta *> ctasAt(CtaPool &pool, size_t i, size_t size) {
 
 /// CTAs that exchange data have to be resident together, so they take turns.
 static void runTogether(Launch &launch, CtaPool &pool, uint64_t count,
-                        const std::vector<uint64_t> &order,
                         Collector &collector) {
   // As many as an H200 holds at least: two of each of its 132 processors.
   const uint64_t resident = std::max<uint64_t>(1, 264 / clusterSize(launch));
@@ -109,7 +129,7 @@ static void runTogether(Launch &launch, CtaPool &pool, uint64_t count,
     while (!idle.empty() && next < count) {
       size_t slot = idle.back();
       idle.pop_back();
-      beginCluster(clusters[slot], launch, order.empty() ? next : order[next],
+      beginCluster(clusters[slot], launch, next,
                    ctasAt(pool, slot, clusterSize(launch)));
       ++next;
       running.push_back(slot);
@@ -134,14 +154,15 @@ LaunchReport emulator::runLaunch(Launch &launch, CtaPool &pool,
   auto count = static_cast<uint64_t>(launch.grid[0]) *
                static_cast<uint64_t>(launch.grid[1]) *
                static_cast<uint64_t>(launch.grid[2]) / clusterSize(launch);
-  std::vector<uint64_t> order = orderOfClusters(launch, count);
+  launch.order = orderOfClusters(launch, count);
+  launch.clusterCtas = clusterSize(launch);
   Collector collector;
   auto jobs = static_cast<uint64_t>(std::max(1, launch.options.jobs));
   jobs = std::min(jobs, count);
   launch.parallel =
-      jobs > 1 && !ctasCommunicate && !launch.program->hasGlobalAtomics;
+      jobs > 1 && !ctasCommunicate && !launch.program->hasGlobalSync;
   if (ctasCommunicate) {
-    runTogether(launch, pool, count, order, collector);
+    runTogether(launch, pool, count, collector);
     return collector.finish(most);
   }
   std::atomic<uint64_t> next = 0;
@@ -151,7 +172,7 @@ LaunchReport emulator::runLaunch(Launch &launch, CtaPool &pool,
       uint64_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= count)
         break;
-      beginCluster(cluster, launch, order.empty() ? i : order[i], ctas);
+      beginCluster(cluster, launch, i, ctas);
       runCluster(cluster, ~uint64_t(0));
       into.take(cluster);
     }

@@ -1,6 +1,9 @@
 //===- Shadow.cpp - What the checker remembers of each byte ---------------===//
 #include "codegen/device/emulator/Shadow.h"
 
+#include "codegen/device/emulator/Clocks.h"
+#include "codegen/device/emulator/ShadowPage.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -119,6 +122,11 @@ void Shadow::clearWritten() {
 
 void Shadow::forgetAccesses() {
   for (uint64_t i = 0; i < pages; ++i)
-    if (uintptr_t entry = table[i].load(std::memory_order_relaxed); entry > 1)
-      reinterpret_cast<ShadowPage *>(entry)->cells.reset();
+    if (uintptr_t entry = table[i].load(std::memory_order_relaxed); entry > 1) {
+      auto *page = reinterpret_cast<ShadowPage *>(entry);
+      page->cells.reset();
+      page->inCells = page->newestInCells = 0;
+      std::fill(std::begin(page->lines), std::end(page->lines), Line());
+    }
+  sync.reset();
 }

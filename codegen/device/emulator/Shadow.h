@@ -1,29 +1,28 @@
 //===- Shadow.h - What the checker remembers of each byte -------*- C++ -*-===//
 //
-// Memory is shadowed by pages of 4 KiB, made when first needed:
+// Memory is shadowed by pages of 4 KiB, made when first needed (ShadowPage.h):
+// which bytes have been written, and the last accesses of each place.
 //
-//   init      one bit a byte: has it been written?
-//   cells     last write and two unordered reads a granule, for races
+// An access is an id of 64 bits:
 //
-// A granule is as large as the first access, at most 16 bytes, until someone
-// accesses less: then the page's cells are split. So vector kernels pay for
-// vectors, f32 ones for words and bf16 ones for halves.
+//   stamp:32 | warp:5 | lane:5 | scope:2 | clock:20
 //
-// An access is an id of 64 bits:  stamp:32 | warp:5 | lane:5 | strong:1 |
-// clock:21 The stamp names the CTA of one launch and only grows, so nothing is
-// cleared between launches: an older stamp is no access. The clock is the CTA's
-// counter of synchronisations, and every warp knows up to which clock all
-// accesses of its CTA happen before it.
+// The stamp names the CTA of one launch and only grows, so nothing is cleared
+// between launches: an older stamp is no access. The clock is the CTA's counter
+// of synchronisations; Clocks.h says what is ordered with what.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_CODEGEN_DEVICE_EMULATOR_SHADOW_H
 #define TANDEM_CODEGEN_DEVICE_EMULATOR_SHADOW_H
+
+#include "codegen/device/emulator/Types.h"
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tandem::emulator {
@@ -31,32 +30,21 @@ namespace tandem::emulator {
 inline constexpr uint64_t pageBytes = 4096;
 
 using AccessId = uint64_t;
-inline constexpr unsigned clockBits = 21;
+inline constexpr unsigned clockBits = 20;
 inline constexpr uint64_t clockMask = (1u << clockBits) - 1;
-inline constexpr uint64_t strongBit = uint64_t(1) << clockBits;
-inline constexpr unsigned laneShift = clockBits + 1;
+inline constexpr unsigned laneShift = clockBits + 2;
 inline constexpr unsigned warpShift = laneShift + 5;
 
+inline uint64_t scopeBits(Scope scope) { return uint64_t(scope) << clockBits; }
+inline Scope scopeOf(AccessId id) {
+  return static_cast<Scope>(id >> clockBits & 3);
+}
 inline unsigned laneOf(AccessId id) { return (id >> laneShift) & 31; }
 inline unsigned warpOf(AccessId id) { return (id >> warpShift) & 31; }
 inline uint64_t stampOf(AccessId id) { return id >> 32; }
 
-/// Accesses of one page at one granularity.
-struct RaceCells {
-  explicit RaceCells(unsigned shift);
-  unsigned shift; // log2 of the granule's bytes
-  std::unique_ptr<AccessId[]> write, readA, readB;
-  std::unique_ptr<uint32_t[]> writeAt, readAt; // instruction index
-  /// The same accesses in finer granules.
-  std::unique_ptr<RaceCells> split(unsigned finer) const;
-};
-
-struct ShadowPage {
-  uint64_t init[pageBytes / 64] = {};
-  std::unique_ptr<RaceCells> cells;
-  /// Taken only while CTAs run in parallel.
-  std::atomic_flag busy;
-};
+struct ShadowPage; // ShadowPage.h
+struct SyncCell;   // Clocks.h
 
 /// The shadow pages of one allocation. An entry is 0 (nothing written), 1 (all
 /// written, never accessed by a checked kernel) or a page.
@@ -81,6 +69,9 @@ public:
   /// Forgets the accesses; what was written stays.
   void forgetAccesses();
 
+  /// Where threads synchronise through this memory (Clocks.h); null at first.
+  std::unique_ptr<std::unordered_map<uint64_t, SyncCell>> sync;
+
 private:
   ShadowPage &make(uint64_t offset);
   uint64_t pages;
@@ -95,6 +86,9 @@ struct Region {
   /// Where the bytes are; equals `base` in global memory.
   char *host = nullptr;
   bool freed = false;
+  bool isShared = false;
+  /// Shared memory is used again: accesses of older stamps are none.
+  uint64_t oldestStamp = 0;
   std::unique_ptr<Shadow> shadow;
 
   bool holds(uint64_t address, uint64_t size) const {

@@ -75,10 +75,13 @@ const CompiledTable &compiledTable() {
 std::vector<Row> tandem::emulator::allRows() {
   std::vector<Row> rows;
   for (std::span<const Row> family :
-       {moveRows(), integerRows(), bitRows(), bitFieldRows(), floatRows(),
-        halfRows(), approximateRows(), compareRows(), convertRows(),
-        packedConvertRows(), memoryRows(), atomicRows(), asyncRows(),
-        warpRows(), matrixRows(), controlRows(), clusterRows()})
+       {moveRows(),          integerRows(),      bitRows(),
+        bitFieldRows(),      floatRows(),        halfRows(),
+        approximateRows(),   compareRows(),      convertRows(),
+        packedConvertRows(), memoryRows(),       atomicRows(),
+        asyncRows(),         warpRows(),         matrixRows(),
+        controlRows(),       callRows(),         videoRows(),
+        clusterRows(),       vectorAtomicRows(), compareHalfRows()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -86,6 +86,10 @@ public:
   virtual uint32_t label(const std::string &name) = 0;
   virtual const std::vector<std::string> *
   branchTable(const std::string &name) = 0;
+  /// The operands of `call`.
+  virtual void call() = 0;
+  /// Whether this is a device function, not a kernel.
+  virtual bool inFunction() const = 0;
   /// Which special register an operand is, if any.
   virtual const Special *special(const Operand &operand) = 0;
   /// Marks a read that makes an address, a branch or a stored value.
@@ -119,6 +123,10 @@ std::span<const Row> asyncRows();
 std::span<const Row> warpRows();
 std::span<const Row> matrixRows();
 std::span<const Row> controlRows();
+std::span<const Row> callRows();
+std::span<const Row> videoRows();
+std::span<const Row> vectorAtomicRows();
+std::span<const Row> compareHalfRows();
 // async/
 std::span<const Row> clusterRows();
 

@@ -38,6 +38,11 @@ enum class Type : uint8_t {
   F32x2,
 };
 
+/// How far an access is strong. There is one GPU, so .sys is .gpu.
+enum class Scope : uint8_t { Weak, Cta, Cluster, Gpu };
+/// Bits of Inst::order.
+inline constexpr uint8_t acquireOrder = 1, releaseOrder = 2;
+
 /// The type named `.u32` (with the dot), or None.
 Type typeNamed(std::string_view name);
 /// Bytes of a value; a predicate is stored as a lane mask and has 0.

@@ -145,6 +145,10 @@ bool WarpRunner::control(const Inst &inst, uint32_t active) {
       arriveAtBarrier(x, inst);
     }
     return false;
+  case Flow::Call:
+    return call(inst, active);
+  case Flow::Return:
+    return leave(active);
   case Flow::Converge:
     return converge(inst, active);
   case Flow::WarpBarrier:

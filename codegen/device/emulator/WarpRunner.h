@@ -50,6 +50,8 @@ private:
   /// the same place but predicated off never will: reported at once.
   bool waitsForOthers(const Inst &inst, uint32_t active, uint32_t missing);
   bool converge(const Inst &inst, uint32_t active);
+  bool call(const Inst &inst, uint32_t active);
+  bool leave(uint32_t active);
   bool warpBarrier(const Inst &inst, uint32_t active);
 
   Exec x;

@@ -23,15 +23,10 @@ static std::array<uint64_t, 3> split(uint64_t index,
           index / sizes[0] / sizes[1]};
 }
 
-void emulator::beginCluster(Cluster &cluster, const Launch &launch,
-                            uint64_t index, const std::vector<Cta *> &ctas) {
-  cluster.launch = &launch;
-  cluster.ctas = ctas;
-  cluster.arriving.clear();
-  cluster.completed.clear();
-  cluster.random = launch.options.scheduleSeed * 0x9e3779b97f4a7c15u + ~index;
-  cluster.order.resize(ctas.size());
-  std::iota(cluster.order.begin(), cluster.order.end(), 0u);
+uint64_t emulator::linearAt(const Launch &launch, uint64_t position) {
+  uint64_t ctas = clusterSize(launch), index = position / ctas;
+  if (!launch.order.empty())
+    index = launch.order[index];
   std::array<uint64_t, 3> size, clusters, grid;
   for (size_t i = 0; i < 3; ++i) {
     grid[i] = static_cast<uint64_t>(launch.grid[i]);
@@ -39,14 +34,27 @@ void emulator::beginCluster(Cluster &cluster, const Launch &launch,
     clusters[i] = grid[i] / size[i];
   }
   std::array<uint64_t, 3> origin = split(index, clusters);
+  std::array<uint64_t, 3> at = split(position % ctas, size);
+  for (size_t i = 0; i < 3; ++i)
+    at[i] += origin[i] * size[i];
+  return at[0] + grid[0] * (at[1] + grid[1] * at[2]);
+}
+
+void emulator::beginCluster(Cluster &cluster, const Launch &launch,
+                            uint64_t position, const std::vector<Cta *> &ctas) {
+  cluster.launch = &launch;
+  cluster.ctas = ctas;
+  cluster.arriving.clear();
+  cluster.completed.clear();
+  cluster.random =
+      launch.options.scheduleSeed * 0x9e3779b97f4a7c15u + ~position;
+  cluster.order.resize(ctas.size());
+  std::iota(cluster.order.begin(), cluster.order.end(), 0u);
   for (size_t rank = 0; rank < ctas.size(); ++rank) {
-    std::array<uint64_t, 3> at = split(rank, size);
-    for (size_t i = 0; i < 3; ++i)
-      at[i] += origin[i] * size[i];
     Cta &cta = *ctas[rank];
     cta.cluster = &cluster;
     cta.rank = static_cast<uint32_t>(rank);
-    beginCta(cta, launch, at[0] + grid[0] * (at[1] + grid[1] * at[2]));
+    beginCta(cta, launch, position * ctas.size() + rank);
   }
 }
 

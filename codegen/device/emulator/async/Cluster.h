@@ -24,8 +24,8 @@ struct Cluster {
 
 /// CTAs a cluster, and clusters a grid.
 uint64_t clusterSize(const Launch &launch);
-/// Cluster \p index of the grid, on \p ctas of the pool.
-void beginCluster(Cluster &cluster, const Launch &launch, uint64_t index,
+/// The cluster that begins at \p position, on \p ctas of the pool.
+void beginCluster(Cluster &cluster, const Launch &launch, uint64_t position,
                   const std::vector<Cta *> &ctas);
 /// Runs it until all its CTAs have ended, or for about \p quantum warp
 /// instructions. True when it has ended.

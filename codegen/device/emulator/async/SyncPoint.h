@@ -13,14 +13,13 @@
 namespace tandem::emulator {
 
 struct SyncPoint {
-  /// By rank of the CTA: the clock up to which accesses of each warp are known.
-  std::vector<std::array<uint32_t, 32>> seen;
+  SyncCell cell;
 
-  void clear() { seen.clear(); }
-  /// The executing warp's accesses so far, and what it knows, become part of
-  /// it.
+  void clear() { cell.published.clear(); }
+  /// The accesses of the active lanes so far, and what they know, become part
+  /// of it.
   void release(Exec &x);
-  /// What it holds happens before what the executing warp does from here on.
+  /// What it holds happens before what the active lanes do from here on.
   void acquire(Exec &x) const;
 };
 

@@ -16,7 +16,7 @@
 using namespace tandem::emulator;
 
 namespace {
-enum class Function : uint8_t {
+enum class MathFunction : uint8_t {
   Ex2,
   Lg2,
   Rcp,
@@ -41,16 +41,16 @@ double ulpOf(double value) {
   return std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
-Target evaluate(Function function, double a, double b) {
+Target evaluate(MathFunction function, double a, double b) {
   double magnitude = std::fabs(a);
   switch (function) {
-  case Function::Ex2: {
+  case MathFunction::Ex2: {
     double value = std::exp2(a);
     return {value, a == 0 || std::isinf(a)
                        ? 0
                        : value * 0x1p-22 * 0.6113201 /* 2^-22.71 */};
   }
-  case Function::Lg2: {
+  case MathFunction::Lg2: {
     double value = std::log2(a);
     if (!(a > 0) || std::isinf(a))
       return {value, 0};
@@ -58,40 +58,40 @@ Target evaluate(Function function, double a, double b) {
                        ? 0x1p-22 * 0.9012505                      // 2^-22.15
                        : std::fabs(value) * 0x1p-22 * 0.6372803}; // 2^-22.65
   }
-  case Function::Rcp: {
+  case MathFunction::Rcp: {
     double value = 1 / a;
     return {value, a == 0 || std::isinf(a) ? 0 : 0.975 * ulpOf(value)};
   }
-  case Function::Rsqrt: {
+  case MathFunction::Rsqrt: {
     double value = a == 0 ? std::copysign(INFINITY, a) : 1 / std::sqrt(a);
     return {value, a == 0 || std::isinf(a)
                        ? 0
                        : std::fabs(value) * 0x1p-22 * 0.5212329}; // 2^-22.94
   }
-  case Function::Sqrt: {
+  case MathFunction::Sqrt: {
     double value = std::sqrt(a);
     return {value, a == 0 || std::isinf(a)
                        ? 0
                        : value * 0x1p-23 * 0.8408964}; // 2^-23.25
   }
-  case Function::Sin:
+  case MathFunction::Sin:
     if (a == 0)
       return {a, 0};
     return {std::sin(a), magnitude <= 6.2831854
                              ? 0x1p-20 * 0.6830201   // 2^-20.55
                              : 0x1p-14 * 0.5987394}; // 2^-14.74
-  case Function::Cos:
+  case MathFunction::Cos:
     return {std::cos(a), a == 0 ? 0
                          : magnitude <= 6.2831854
                              ? 0x1p-20 * 0.7422618   // 2^-20.43
                              : 0x1p-14 * 0.5987394}; // 2^-14.74
-  case Function::Tanh: {
+  case MathFunction::Tanh: {
     double value = std::tanh(a);
     return {value, a == 0 || std::isinf(a)
                        ? 0
                        : std::fabs(value) * 0x1p-16 * 0.7269863}; // 2^-16.46
   }
-  case Function::Div: {
+  case MathFunction::Div: {
     double value = a / b;
     // div.approx promises 2 ulp, and 0 for |b| in (2^126, 2^128).
     bool special = b == 0 || a == 0 || std::isinf(a) || std::isinf(b);
@@ -112,16 +112,17 @@ double hashed(uint64_t seed, uint64_t function, uint64_t operands) {
 }
 
 /// Functions with a bounded range never leave it.
-double within(Function function, double value) {
-  bool isBounded = function == Function::Sin || function == Function::Cos ||
-                   function == Function::Tanh;
+double within(MathFunction function, double value) {
+  bool isBounded = function == MathFunction::Sin ||
+                   function == MathFunction::Cos ||
+                   function == MathFunction::Tanh;
   return isBounded ? std::clamp(value, -1.0, 1.0) : value;
 }
 
 /// \p narrow rounds a double to the result type in a direction; the result is a
 /// value of the type as double.
 template <typename Narrow>
-double choose(const Launch &launch, Function function, Target target,
+double choose(const Launch &launch, MathFunction function, Target target,
               uint64_t operands, Narrow narrow) {
   double nearest = narrow(target.value, Round::Nearest);
   if (target.width == 0 || !std::isfinite(target.value))
@@ -149,7 +150,7 @@ double choose(const Launch &launch, Function function, Target target,
 }
 } // namespace
 
-template <Function F>
+template <MathFunction F>
 static void approximate(Exec &x, const Inst &i) {
   const float *a = x.lanes<float>(i.a);
   const float *b = x.lanes<float>(i.b == noSlot ? i.a : i.b);
@@ -158,13 +159,13 @@ static void approximate(Exec &x, const Inst &i) {
   forEachLane(x.active, [&](unsigned l) {
     float p = ftz ? flush(a[l]) : a[l], q = ftz ? flush(b[l]) : b[l];
     uint64_t operands = bitsOf(p);
-    if (F == Function::Div)
+    if (F == MathFunction::Div)
       operands |= uint64_t(bitsOf(q)) << 32;
     auto result = static_cast<float>(
         choose(*x.launch, F, evaluate(F, p, q), operands,
                [](double v, Round mode) { return double(toFloat(v, mode)); }));
     // div.approx (mode 1) gives 0 for huge divisors.
-    if (F == Function::Div && i.mode && std::fabs(q) > 0x1p126f &&
+    if (F == MathFunction::Div && i.mode && std::fabs(q) > 0x1p126f &&
         !std::isinf(q) && !std::isinf(p) && p == p)
       result = std::copysign(0.0f, result);
     result = canonical(result);
@@ -172,7 +173,7 @@ static void approximate(Exec &x, const Inst &i) {
   });
   setLanes<float>(x, i.d, [&](int l) { return values[l]; });
 }
-template <Function F>
+template <MathFunction F>
 static void buildApproximate(Builder &b, const Match &m) {
   if (!operandsOf(b, Type::F32, {Type::F32}))
     return;
@@ -184,18 +185,18 @@ static void buildDivide(Builder &b, const Match &m) {
     return;
   b.inst->flags = m.has(1);
   b.inst->mode = m.is(0, ".approx");
-  b.inst->run = &approximate<Function::Div>;
+  b.inst->run = &approximate<MathFunction::Div>;
 }
 
 // Half precision: computed from the widened operand. Widths are PTX's.
-template <Function F, bool Bfloat>
+template <MathFunction F, bool Bfloat>
 static uint16_t approximateHalf(const Launch &launch, uint16_t bits, bool ftz) {
   float a = Bfloat ? bfloatToFloat(bits) : halfToFloat(bits);
   if (ftz && !(bits & (Bfloat ? 0x7f80 : 0x7c00)))
     a = std::copysign(0.0f, a);
   Target target = evaluate(F, a, a);
   if (target.width != 0) {
-    if (F == Function::Ex2)
+    if (F == MathFunction::Ex2)
       target.width = target.value * (Bfloat ? 0x1p-7 : 0x1p-10 * 1.0717735);
     else
       target.width = Bfloat ? 0x1p-8 : 0x1p-11 * 1.0090518; // 2^-10.987
@@ -208,7 +209,7 @@ static uint16_t approximateHalf(const Launch &launch, uint16_t bits, bool ftz) {
   uint16_t half = Bfloat ? toBfloat(result) : toHalf(result);
   return ftz && !(half & (Bfloat ? 0x7f80 : 0x7c00)) ? half & 0x8000 : half;
 }
-template <Function F, bool Bfloat>
+template <MathFunction F, bool Bfloat>
 static void approximateHalves(Exec &x, const Inst &i) {
   bool ftz = i.flags & 1;
   if (i.mode == 0) {
@@ -227,7 +228,7 @@ static void approximateHalves(Exec &x, const Inst &i) {
     return low | high << 16;
   });
 }
-template <Function F>
+template <MathFunction F>
 static void buildHalfFunction(Builder &b, const Match &m) {
   Type type = m.type(m.parts.size() - 1);
   if (!operandsOf(b, type, {type}))
@@ -241,7 +242,7 @@ static void buildHalfFunction(Builder &b, const Match &m) {
 
 /// rcp and rsqrt.approx.ftz.f64 look at the upper half of the operand and fill
 /// the upper half of the result.
-template <Function F>
+template <MathFunction F>
 static void buildDoubleFunction(Builder &b, const Match &m) {
   if (!operandsOf(b, Type::F64, {Type::F64}))
     return;
@@ -261,31 +262,32 @@ static void buildDoubleFunction(Builder &b, const Match &m) {
 
 std::span<const Row> tandem::emulator::approximateRows() {
   static const Row rows[] = {
-      {"ex2", ".approx .ftz? .f32", buildApproximate<Function::Ex2>,
+      {"ex2", ".approx .ftz? .f32", buildApproximate<MathFunction::Ex2>,
        "relative error up to 2^-22.71"},
-      {"lg2", ".approx .ftz? .f32", buildApproximate<Function::Lg2>,
+      {"lg2", ".approx .ftz? .f32", buildApproximate<MathFunction::Lg2>,
        "absolute error up to 2^-22.15 on [0.5, 2], relative 2^-22.65 "
        "elsewhere"},
-      {"rcp", ".approx .ftz? .f32", buildApproximate<Function::Rcp>,
+      {"rcp", ".approx .ftz? .f32", buildApproximate<MathFunction::Rcp>,
        "up to 0.975 ulp"},
-      {"rsqrt", ".approx .ftz? .f32", buildApproximate<Function::Rsqrt>,
+      {"rsqrt", ".approx .ftz? .f32", buildApproximate<MathFunction::Rsqrt>,
        "relative error up to 2^-22.94"},
-      {"sqrt", ".approx .ftz? .f32", buildApproximate<Function::Sqrt>,
+      {"sqrt", ".approx .ftz? .f32", buildApproximate<MathFunction::Sqrt>,
        "relative error up to 2^-23.25"},
-      {"sin", ".approx .ftz? .f32", buildApproximate<Function::Sin>,
+      {"sin", ".approx .ftz? .f32", buildApproximate<MathFunction::Sin>,
        "absolute error up to 2^-20.55 on +-2 pi, 2^-14.74 beyond"},
-      {"cos", ".approx .ftz? .f32", buildApproximate<Function::Cos>,
+      {"cos", ".approx .ftz? .f32", buildApproximate<MathFunction::Cos>,
        "absolute error up to 2^-20.43 on +-2 pi, 2^-14.74 beyond"},
-      {"tanh", ".approx .f32", buildApproximate<Function::Tanh>,
+      {"tanh", ".approx .f32", buildApproximate<MathFunction::Tanh>,
        "relative error up to 2^-16.46"},
       {"div", ".approx|.full .ftz? .f32", buildDivide, "up to 2 ulp"},
-      {"ex2", ".approx .f16|.f16x2", buildHalfFunction<Function::Ex2>},
-      {"ex2", ".approx .ftz .bf16|.bf16x2", buildHalfFunction<Function::Ex2>},
+      {"ex2", ".approx .f16|.f16x2", buildHalfFunction<MathFunction::Ex2>},
+      {"ex2", ".approx .ftz .bf16|.bf16x2",
+       buildHalfFunction<MathFunction::Ex2>},
       {"tanh", ".approx .f16|.f16x2|.bf16|.bf16x2",
-       buildHalfFunction<Function::Tanh>},
-      {"rcp", ".approx .ftz .f64", buildDoubleFunction<Function::Rcp>,
+       buildHalfFunction<MathFunction::Tanh>},
+      {"rcp", ".approx .ftz .f64", buildDoubleFunction<MathFunction::Rcp>,
        "the upper 32 bits of the correctly rounded reciprocal"},
-      {"rsqrt", ".approx .ftz? .f64", buildDoubleFunction<Function::Rsqrt>},
+      {"rsqrt", ".approx .ftz? .f64", buildDoubleFunction<MathFunction::Rsqrt>},
   };
   return rows;
 }

@@ -59,8 +59,8 @@ static void start(Exec &x, const Inst &i) {
   uint32_t active = x.active;
   // The target: as a write now.
   Accessible into;
-  checkAccess(x, i, Space::Shared, target, i.size, AccessKind::Write, false,
-              into);
+  checkAccess(x, i, Space::Shared, target, i.size, AccessKind::Write,
+              Scope::Weak, into);
   uint32_t lanes = into.lanes, full = 0;
   forEachLane(lanes, [&](unsigned l) {
     if (sizes[l] == i.size)
@@ -70,8 +70,8 @@ static void start(Exec &x, const Inst &i) {
   Accessible from;
   x.active = full;
   if (full)
-    checkAccess(x, i, Space::Global, source, i.size, AccessKind::Read, false,
-                from);
+    checkAccess(x, i, Space::Global, source, i.size, AccessKind::Read,
+                Scope::Weak, from);
   uint32_t readable = full ? from.lanes : 0;
   forEachLane(lanes & ~full, [&](unsigned l) {
     bool ok = true;
@@ -80,7 +80,8 @@ static void start(Exec &x, const Inst &i) {
       uint64_t byte[warpSize] = {};
       byte[l] = source[l] + k;
       Accessible one;
-      checkAccess(x, i, Space::Global, byte, 1, AccessKind::Read, false, one);
+      checkAccess(x, i, Space::Global, byte, 1, AccessKind::Read, Scope::Weak,
+                  one);
       ok &= one.lanes != 0;
     }
     if (ok)

@@ -5,109 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/device/emulator/Checker.h"
-#include "codegen/device/emulator/Rounding.h"
+#include "codegen/device/emulator/ops/AtomicOps.h"
 #include "codegen/device/emulator/ops/Families.h"
 #include "codegen/device/emulator/ops/Spaces.h"
 
 #include <cstring>
 
 using namespace tandem::emulator;
-
-namespace {
-struct Add {
-  template <typename T>
-  static T apply(T old, T b, T, bool isGlobal) {
-    // On global memory f32 sums flush subnormals (PTX ISA, atom).
-    if constexpr (std::is_same_v<T, float>)
-      return isGlobal ? canonical(flush(flush(old) + flush(b)))
-                      : canonical(old + b);
-    else if constexpr (std::is_floating_point_v<T>)
-      return canonical(old + b);
-    else
-      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
-                            static_cast<std::make_unsigned_t<T>>(b));
-  }
-};
-struct Min {
-  template <typename T>
-  static T apply(T old, T b, T, bool) {
-    return b < old ? b : old;
-  }
-};
-struct Max {
-  template <typename T>
-  static T apply(T old, T b, T, bool) {
-    return b > old ? b : old;
-  }
-};
-struct And {
-  template <typename T>
-  static T apply(T old, T b, T, bool) {
-    return old & b;
-  }
-};
-struct Or {
-  template <typename T>
-  static T apply(T old, T b, T, bool) {
-    return old | b;
-  }
-};
-struct Xor {
-  template <typename T>
-  static T apply(T old, T b, T, bool) {
-    return old ^ b;
-  }
-};
-struct Exchange {
-  template <typename T>
-  static T apply(T, T b, T, bool) {
-    return b;
-  }
-};
-struct CompareAndSwap {
-  template <typename T>
-  static T apply(T old, T b, T c, bool) {
-    return old == b ? c : old;
-  }
-};
-struct Increment {
-  template <typename T>
-  static T apply(T old, T b, T, bool) {
-    return old >= b ? 0 : old + 1;
-  }
-};
-struct Decrement {
-  template <typename T>
-  static T apply(T old, T b, T, bool) {
-    return old == 0 || old > b ? b : old - 1;
-  }
-};
-/// One or two halves.
-template <bool Bfloat>
-struct AddHalves {
-  static uint16_t one(uint16_t a, uint16_t b) {
-    return Bfloat ? toBfloat(addOdd(bfloatToFloat(a), bfloatToFloat(b)))
-                  : toHalf(addOdd(halfToFloat(a), halfToFloat(b)));
-  }
-  template <typename T>
-  static T apply(T old, T b, T, bool) {
-    if constexpr (sizeof(T) == 2)
-      return one(old, b);
-    else
-      return one(static_cast<uint16_t>(old), static_cast<uint16_t>(b)) |
-             uint32_t(one(static_cast<uint16_t>(old >> 16),
-                          static_cast<uint16_t>(b >> 16)))
-                 << 16;
-  }
-};
-} // namespace
+using namespace tandem::emulator::atomics;
 
 template <typename Op, typename T>
 static void atomic(Exec &x, const Inst &i) {
   uint64_t address[warpSize];
   Accessible access;
   addressesOf(x, i, address);
-  checkAccess(x, i, i.space, address, sizeof(T), AccessKind::Atomic, true,
+  checkAccess(x, i, i.space, address, sizeof(T), AccessKind::Atomic, i.scope,
               access);
   const T *b = x.lanes<T>(i.b);
   const T *c = x.lanes<T>(i.c == noSlot ? i.b : i.c);
@@ -132,7 +44,8 @@ static Handler integerAtomic(Type type) {
 }
 template <typename Op>
 static Handler bitAtomic(Type type) {
-  return typeSize(type) == 8   ? &atomic<Op, uint64_t>
+  return typeSize(type) == 16  ? &atomic<Op, unsigned __int128>
+         : typeSize(type) == 8 ? &atomic<Op, uint64_t>
          : typeSize(type) == 4 ? &atomic<Op, uint32_t>
                                : &atomic<Op, uint16_t>;
 }
@@ -174,20 +87,23 @@ static Handler handlerFor(std::string_view op, Type type) {
   return &atomic<Decrement, uint32_t>;
 }
 
-/// Parts: semantics, scope, space, operation, hint or noftz, type.
+/// Parts: semantics, scope, space, scope (as nvcc writes it), operation, hint
+/// or noftz, type.
 template <bool HasResult>
 static void buildAtomic(Builder &b, const Match &m) {
-  std::string_view op = m.parts[3];
+  std::string_view op = m.parts[4];
   Type type = m.type(m.parts.size() - 1);
   size_t sources = op == ".cas" ? 2 : 1;
   size_t first = HasResult ? 2 : 1;
-  bool hasPolicy = m.is(4, ".L2::cache_hint");
+  bool hasPolicy = m.is(5, ".L2::cache_hint");
   if (!b.expect(first + sources + (hasPolicy ? 1 : 0)))
     return;
   b.inst->space = Space::Generic;
   spaceNamed(m.parts[2], b.inst->space);
   if (b.inst->space != Space::Shared && b.inst->space != Space::SharedCluster)
-    b.program->hasGlobalAtomics = true;
+    b.program->hasGlobalSync = true;
+  b.inst->scope = scopeNamed(m.parts, Scope::Gpu);
+  b.inst->order = orderNamed(m.parts);
   b.address(first - 1);
   b.inst->b = b.read(first, type);
   b.critical(b.inst->b);
@@ -201,7 +117,8 @@ static void buildAtomic(Builder &b, const Match &m) {
 std::span<const Row> tandem::emulator::atomicRows() {
 #define TANDEM_PREFIX                                                          \
   ".relaxed|.acquire|.release|.acq_rel? .cta|.cluster|.gpu|.sys? "             \
-  ".global|.shared|.shared::cta|.shared::cluster? "
+  ".global|.shared|.shared::cta|.shared::cluster? "                            \
+  ".cta|.cluster|.gpu|.sys? "
 #define TANDEM_HINT " .L2::cache_hint? "
 #define TANDEM_ROWS(NAME, BUILD)                                               \
   {NAME, TANDEM_PREFIX ".add" TANDEM_HINT ".u32|.s32|.u64|.s64|.f32|.f64",     \
@@ -214,9 +131,9 @@ std::span<const Row> tandem::emulator::atomicRows() {
   }
   static const Row rows[] = {
       TANDEM_ROWS("atom", buildAtomic<true>),
-      {"atom", TANDEM_PREFIX ".exch" TANDEM_HINT ".b32|.b64",
+      {"atom", TANDEM_PREFIX ".exch" TANDEM_HINT ".b32|.b64|.b128",
        buildAtomic<true>},
-      {"atom", TANDEM_PREFIX ".cas" TANDEM_HINT ".b16|.b32|.b64",
+      {"atom", TANDEM_PREFIX ".cas" TANDEM_HINT ".b16|.b32|.b64|.b128",
        buildAtomic<true>},
       TANDEM_ROWS("red", buildAtomic<false>),
   };

@@ -217,43 +217,6 @@ static void buildSetp(Builder &b, const Match &m) {
   b.inst->run = how == Combine::None && !hasPair ? setpPlain : setp;
 }
 
-/// setp on packed halves gives one predicate a half. The comparison works on
-/// 16-bit registers, so the halves are split into scratch registers first.
-static void buildSetpPacked(Builder &b, const Match &m) {
-  if (b.ast->pairAt != 1 || !b.expect(4)) {
-    b.fail("a packed setp has two results `p|q` and two operands");
-    return;
-  }
-  bool isHalf = m.is(2, ".f16x2");
-  b.inst->a = b.read(2, Type::B32);
-  b.inst->b = b.read(3, Type::B32);
-  b.inst->d = b.writePredicate(0);
-  b.inst->e = b.writePredicate(1);
-  b.inst->flags = m.has(1) ? ftzFlag : 0;
-  b.inst->imm = reinterpret_cast<intptr_t>(
-      compareFunction(m.parts[0], isHalf ? Type::F16 : Type::BF16));
-  b.inst->run = [](Exec &x, const Inst &i) {
-    uint32_t result[2];
-    const uint32_t *a = x.lanes<uint32_t>(i.a);
-    const uint32_t *b = x.lanes<uint32_t>(i.b);
-    for (int half = 0; half < 2; ++half) {
-      alignas(64) uint16_t operands[2][warpSize];
-      for (int l = 0; l < warpSize; ++l) {
-        operands[0][l] = static_cast<uint16_t>(a[l] >> (16 * half));
-        operands[1][l] = static_cast<uint16_t>(b[l] >> (16 * half));
-      }
-      Exec inner = x;
-      inner.arena = reinterpret_cast<char *>(operands);
-      Inst scalar = i;
-      scalar.a = 0;
-      scalar.b = sizeof operands[0];
-      result[half] = functionOf(i)(inner, scalar);
-    }
-    setMask(x, i.d, result[0]);
-    setMask(x, i.e, result[1]);
-  };
-}
-
 /// set: 1.0, all ones (or one for .u16 predicates in integer form) if true.
 static void buildSet(Builder &b, const Match &m) {
   Type from = m.type(4), to = m.type(3);
@@ -343,7 +306,6 @@ std::span<const Row> tandem::emulator::compareRows() {
                           ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f16|"
                           ".bf16|.f32|.f64",
        buildSetp},
-      {"setp", TANDEM_COMPARISONS ".ftz? .f16x2|.bf16x2", buildSetpPacked},
       {"set",
        TANDEM_COMPARISONS ".and|.or|.xor? .ftz? .u32|.s32|.f32 "
                           ".b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|"

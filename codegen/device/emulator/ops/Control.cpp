@@ -1,6 +1,7 @@
 //===- Control.cpp - Branches, barriers, fences ---------------------------===//
 #include "codegen/device/emulator/Barrier.h"
 #include "codegen/device/emulator/ops/Families.h"
+#include "codegen/device/emulator/ops/Spaces.h"
 
 using namespace tandem::emulator;
 
@@ -87,13 +88,24 @@ static void buildWarpBarrier(Builder &b, const Match &) {
   b.inst->mask = b.read(0, Type::B32);
 }
 
-/// Order in memory is that of execution here; the checker does not need fences
-/// yet, but a kernel that has them may synchronise through memory.
-static void buildFence(Builder &b, const Match &) {
+/// Order in memory is that of execution here; fences matter to the checker.
+/// `membar` and a fence without semantics are both sides of one.
+static void buildFence(Builder &b, const Match &m) {
   if (!b.expect(0))
     return;
-  b.program->hasFences = true;
-  b.inst->run = nothing;
+  b.inst->scope = scopeNamed(m.parts, Scope::Gpu);
+  b.inst->order = orderNamed(m.parts);
+  if (!b.inst->order)
+    b.inst->order = acquireOrder | releaseOrder;
+  if (b.inst->scope == Scope::Gpu)
+    b.program->hasGlobalSync = true;
+  b.inst->run = [](Exec &x, const Inst &i) {
+    fence(x, i.scope, i.order & acquireOrder, i.order & releaseOrder);
+  };
+}
+static void buildProxyFence(Builder &b, const Match &) {
+  if (b.expect(0))
+    b.inst->run = nothing;
 }
 static void buildNothing(Builder &b, const Match &) {
   if (b.expect(0, 1))
@@ -104,7 +116,6 @@ std::span<const Row> tandem::emulator::controlRows() {
   static const Row rows[] = {
       {"bra", ".uni?", buildBranch},
       {"brx", ".idx .uni?", buildBranchTable},
-      {"ret", ".uni?", buildExit},
       {"exit", "", buildExit},
       {"trap", "", buildTrap},
       {"brkpt", "", buildNothing, "no effect"},
@@ -119,8 +130,8 @@ std::span<const Row> tandem::emulator::controlRows() {
       {"fence", ".sc|.acq_rel|.acquire|.release? .cta|.cluster|.gpu|.sys",
        buildFence},
       {"fence", ".proxy .alias|.async|.async.global|.async.shared::cta",
-       buildFence},
-      {"fence", ".proxy .async .global|.shared::cta", buildFence},
+       buildProxyFence},
+      {"fence", ".proxy .async .global|.shared::cta", buildProxyFence},
       {"nanosleep", ".u32", buildNothing, "no effect"},
       {"pmevent", ".mask?", buildNothing, "no effect"},
       {"griddepcontrol", ".launch_dependents|.wait", buildNothing,

@@ -2,6 +2,8 @@
 #include "codegen/device/emulator/ops/Convert.h"
 #include "codegen/device/emulator/ops/Families.h"
 
+#include <algorithm>
+
 using namespace tandem::emulator;
 using namespace tandem::emulator::convert;
 
@@ -96,12 +98,42 @@ static void buildUnpackBytes(Builder &b, const Match &m) {
   };
 }
 
+/// Saturates a and b into the low half of d (bytes, above them the low half of
+/// c) or both halves.
+static void buildSaturatedPack(Builder &b, const Match &m) {
+  bool isByte = m.is(2, ".u8") || m.is(2, ".s8");
+  bool isSigned = m.is(2, ".s8") || m.is(2, ".s16");
+  bool ok = isByte ? operandsOf(b, Type::B32, {Type::S32, Type::S32, Type::B32})
+                   : operandsOf(b, Type::B32, {Type::S32, Type::S32});
+  if (!ok)
+    return;
+  b.inst->size = isByte ? 8 : 16;
+  b.inst->flags = isSigned;
+  b.inst->run = [](Exec &x, const Inst &i) {
+    const int32_t *a = x.lanes<int32_t>(i.a);
+    const int32_t *b = x.lanes<int32_t>(i.b);
+    const uint32_t *c = i.c == noSlot ? nullptr : x.lanes<uint32_t>(i.c);
+    int32_t most = (1 << (i.size - i.flags)) - 1;
+    int32_t least = i.flags ? -most - 1 : 0;
+    uint32_t mask = (1u << i.size) - 1;
+    setLanes<uint32_t>(x, i.d, [=](int l) {
+      auto one = [&](int32_t v) {
+        return static_cast<uint32_t>(std::min(std::max(v, least), most)) & mask;
+      };
+      uint32_t low = one(a[l]) << i.size | one(b[l]);
+      return c ? c[l] << 16 | low : low;
+    });
+  };
+}
+
 std::span<const Row> tandem::emulator::packedConvertRows() {
   static const Row rows[] = {
       {"cvt", ".rn|.rz .relu? .satfinite? .f16x2|.bf16x2 .f32", buildPack},
       {"cvt", ".rn .satfinite .relu? .e4m3x2|.e5m2x2 .f32", buildPackBytes},
       {"cvt", ".rn .satfinite .relu? .e4m3x2|.e5m2x2 .f16x2", buildPackHalves},
       {"cvt", ".rn .relu? .f16x2 .e4m3x2|.e5m2x2", buildUnpackBytes},
+      {"cvt", ".pack .sat .u16|.s16 .s32", buildSaturatedPack},
+      {"cvt", ".pack .sat .u8|.s8 .s32 .b32", buildSaturatedPack},
   };
   return rows;
 }

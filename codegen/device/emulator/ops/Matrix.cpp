@@ -23,7 +23,7 @@ static void rowsOf(Exec &x, const Inst &i, AccessKind kind, Accessible &rows,
   rows.lanes = 0;
   rows.contiguous = nullptr;
   if (x.active)
-    checkAccess(x, i, i.space, address, 16, kind, false, rows);
+    checkAccess(x, i, i.space, address, 16, kind, Scope::Weak, rows);
   forEachLane(rows.lanes, [&](unsigned l) {
     host[l] = rows.contiguous ? rows.contiguous + 16 * l : rows.host[l];
   });

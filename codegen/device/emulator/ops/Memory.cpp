@@ -17,10 +17,15 @@ static void load(Exec &x, const Inst &i) {
   Accessible access;
   unsigned total = sizeof(M) * i.count;
   addressesOf(x, i, address);
-  checkAccess(x, i, i.space, address, total, AccessKind::Read, i.flags, access);
+  checkAccess(x, i, i.space, address, total, AccessKind::Read, i.scope, access);
   const Slot *slots = &x.cta->program->slots[i.list];
   D values[8][warpSize];
   if (const char *base = access.contiguous) {
+    if constexpr (sizeof(M) == sizeof(D))
+      if (i.count == 1) {
+        std::memcpy(x.lanes<D>(slots[0]), base, sizeof(D) * warpSize);
+        return;
+      }
     for (unsigned k = 0; k < i.count; ++k)
       for (int l = 0; l < warpSize; ++l) {
         M element;
@@ -61,9 +66,15 @@ static void store(Exec &x, const Inst &i) {
   Accessible access;
   unsigned total = sizeof(M) * i.count;
   addressesOf(x, i, address);
-  checkAccess(x, i, i.space, address, total, AccessKind::Write, i.flags,
+  checkAccess(x, i, i.space, address, total, AccessKind::Write, i.scope,
               access);
   const Slot *slots = &x.cta->program->slots[i.list];
+  if constexpr (sizeof(M) == sizeof(D))
+    if (access.contiguous && i.count == 1) {
+      std::memcpy(access.contiguous, x.lanes<D>(slots[0]),
+                  sizeof(D) * warpSize);
+      return;
+    }
   for (unsigned k = 0; k < i.count; ++k) {
     const D *d = x.lanes<D>(slots[k]);
     if (char *base = access.contiguous) {
@@ -92,7 +103,9 @@ static Handler handlerFor(Access access) {
 }
 static Handler handlerFor(Access access, Type type, unsigned registerSize) {
   auto wide = [&]<typename M>() -> Handler {
-    if (registerSize == 8)
+    if constexpr (sizeof(M) == 16)
+      return registerSize == 16 ? handlerFor<M, M>(access) : nullptr;
+    else if (registerSize == 8)
       return handlerFor<M, uint64_t>(access);
     if constexpr (sizeof(M) <= 4)
       if (registerSize == 4)
@@ -118,6 +131,8 @@ static Handler handlerFor(Access access, Type type, unsigned registerSize) {
     return wide.template operator()<uint16_t>();
   case 4:
     return wide.template operator()<uint32_t>();
+  case 16:
+    return wide.template operator()<unsigned __int128>();
   default:
     return wide.template operator()<uint64_t>();
   }
@@ -150,7 +165,12 @@ static void buildAccess(Builder &b, const Match &m, bool isLoad) {
   }
   b.inst->size = static_cast<uint8_t>(typeSize(type));
   b.inst->count = static_cast<uint8_t>(count);
-  b.inst->flags = isStrong;
+  b.inst->scope = isStrong ? scopeNamed(m.parts, Scope::Gpu) : Scope::Weak;
+  b.inst->order = orderNamed(m.parts);
+  if (isStrong && b.inst->space != Space::Shared) {
+    b.program->hasGlobalSync = true;
+    b.program->mayWaitForCtas |= isLoad;
+  }
   b.address(isLoad ? 1 : 0);
   unsigned size = 0;
   size_t readsBefore = b.use->reads.size();
@@ -201,14 +221,15 @@ static void buildPolicy(Builder &b, const Match &) {
 std::span<const Row> tandem::emulator::memoryRows() {
 #define TANDEM_SCOPES ".cta|.cluster|.gpu|.sys"
 #define TANDEM_TYPES                                                           \
-  ".b8|.b16|.b32|.b64|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64"
+  ".b8|.b16|.b32|.b64|.b128|.u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64|.f32|.f64"
 #define TANDEM_HINTS                                                           \
   ".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|."  \
   "L1::no_allocate? .L2::evict_normal|.L2::evict_first|.L2::evict_last? "      \
   ".L2::cache_hint? .L2::64B|.L2::128B|.L2::256B? "
   static const Row rows[] = {
       {"ld",
-       ".weak|.volatile? .const|.global|.local|.param|.param::entry|.shared|"
+       ".weak|.volatile? "
+       ".const|.global|.local|.param|.param::entry|.param::func|.shared|"
        ".shared::cta|.shared::cluster? .ca|.cg|.cs|.lu|.cv? .nc? " TANDEM_HINTS
        ".v2|.v4|.v8? " TANDEM_TYPES,
        buildLoad},
@@ -216,17 +237,19 @@ std::span<const Row> tandem::emulator::memoryRows() {
        ".relaxed|.acquire|.mmio .relaxed? " TANDEM_SCOPES
        " .global|.shared|.shared::cta|.shared::cluster? " TANDEM_HINTS
        ".v2|.v4|.v8? " TANDEM_TYPES,
-       buildLoad, "acquire orders nothing yet"},
+       buildLoad},
       {"ldu", ".global? .v2|.v4? " TANDEM_TYPES, buildLoad},
       {"st",
-       ".weak|.volatile? .global|.local|.shared|.shared::cta|.shared::cluster? "
+       ".weak|.volatile? "
+       ".global|.local|.param|.param::func|.shared|.shared::cta|.shared::"
+       "cluster? "
        ".wb|.cg|.cs|.wt? " TANDEM_HINTS ".v2|.v4|.v8? " TANDEM_TYPES,
        buildStore},
       {"st",
        ".relaxed|.release|.mmio .relaxed? " TANDEM_SCOPES
        " .global|.shared|.shared::cta|.shared::cluster? " TANDEM_HINTS
        ".v2|.v4|.v8? " TANDEM_TYPES,
-       buildStore, "release orders nothing yet"},
+       buildStore},
       {"prefetch", ".global|.local? .L1|.L2", buildHint, "no effect"},
       {"prefetch", ".global .L2::evict_last|.L2::evict_normal", buildHint},
       {"prefetchu", ".L1", buildHint, "no effect"},

@@ -15,7 +15,8 @@ static void move(Exec &x, const Inst &i) {
 }
 
 static Handler moveOf(unsigned size) {
-  return size == 8   ? &move<uint64_t>
+  return size == 16  ? &move<unsigned __int128>
+         : size == 8 ? &move<uint64_t>
          : size == 4 ? &move<uint32_t>
                      : &move<uint16_t>;
 }
@@ -77,7 +78,8 @@ static void buildVectorMove(Builder &b, Type type, bool unpacks) {
   const auto &vector = b.operand(unpacks ? 0 : 1);
   size_t count = vector.parts.size();
   unsigned whole = typeSize(type);
-  if ((count != 2 && count != 4) || whole / count < 2) {
+  if ((count != 2 && count != 4) || whole / count < 2 ||
+      (whole == 16 && count != 2)) {
     b.fail(cat("'", b.ast->text(), "' cannot have a vector of ", count));
     return;
   }
@@ -90,6 +92,9 @@ static void buildVectorMove(Builder &b, Type type, bool unpacks) {
   else
     b.inst->d = b.write(0, type);
   b.inst->run = unpacks ? unpack : pack;
+  if (part == 8)
+    b.inst->run = unpacks ? &unpackTwo<uint64_t, unsigned __int128>
+                          : &packTwo<uint64_t, unsigned __int128>;
   if (count == 2 && part == 4)
     b.inst->run =
         unpacks ? &unpackTwo<uint32_t, uint64_t> : &packTwo<uint32_t, uint64_t>;
@@ -195,7 +200,8 @@ std::span<const Row> tandem::emulator::moveRows() {
   ".param::entry"
   static const Row rows[] = {
       {"mov",
-       ".pred|.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f16|.bf16|.f32|"
+       ".pred|.b16|.b32|.b64|.b128|.u16|.u32|.u64|.s16|.s32|.s64|.f16|.bf16|."
+       "f32|"
        ".f64",
        buildMove},
       {"cvta", ".to? " TANDEM_SPACES " .u32|.u64", buildCvta},

@@ -64,6 +64,8 @@ struct Variable {
   uint64_t count = 1; // elements
   bool isArray = false;
   bool isExtern = false; // extern shared: size is the launch's
+  /// Of the braces it is declared in, inside a function.
+  int scope = 0;
   /// Initial bytes, in elements of the type; shorter than `count` means zeros.
   std::vector<Operand> init;
 };
@@ -77,22 +79,32 @@ struct RegisterDecl {
 };
 
 /// Registers declared between a pair of braces.
-struct Scope {
+struct RegisterScope {
   int parent = -1;
   std::vector<RegisterDecl> registers;
 };
 
+/// What a pointer of a call points to.
+struct Prototype {
+  std::vector<Variable> results, params;
+};
+
+/// A kernel or a device function.
 struct Entry {
   int line = 0;
   std::string name;
   std::vector<Variable> params;
-  std::vector<Variable> variables; // function scope
-  std::vector<Scope> scopes;       // [0] is the body
+  std::vector<Variable> results; // of a function
+  /// `.extern .func`, or declared before its body.
+  bool isDeclared = false;
+  std::vector<Variable> variables;   // function scope
+  std::vector<RegisterScope> scopes; // [0] is the body
   std::vector<Instruction> body;
   /// Label to index into `body`.
   std::map<std::string, size_t> labels;
   /// `.branchtargets` lists by label.
   std::map<std::string, std::vector<std::string>> branchTables;
+  std::map<std::string, Prototype> prototypes;
   std::vector<int> reqntid, maxntid, reqCluster;
 };
 
@@ -102,6 +114,11 @@ struct Module {
   int addressSize = 64;
   std::vector<Variable> variables;
   std::vector<Entry> entries;
+  std::vector<Entry> functions;
+  std::map<std::string, std::string> aliases;
+
+  /// The function's index, its body before its declaration; -1 if none.
+  int functionNamed(const std::string &name) const;
   std::map<int, std::string> files;
 };
 

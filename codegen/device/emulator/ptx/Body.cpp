@@ -53,8 +53,16 @@ void Parser::label() {
     current->branchTables[name] = std::move(targets);
     return;
   }
-  if (peek().kind == Token::Kind::Dot &&
-      (peek().text == ".callprototype" || peek().text == ".calltargets")) {
+  if (acceptDot(".callprototype")) {
+    Prototype prototype;
+    prototype.results = parameters();
+    word("'_'");
+    prototype.params = parameters();
+    skipPast(';');
+    current->prototypes[name] = std::move(prototype);
+    return;
+  }
+  if (peek().kind == Token::Kind::Dot && peek().text == ".calltargets") {
     skipPast(';');
     return;
   }
@@ -70,8 +78,13 @@ void Parser::directive(int scope) {
       if (peek().kind == Token::Kind::Integer)
         sourceLine = static_cast<int>(peek().bits);
     }
+    // Code of an inlined function counts as its call.
     while (peek().kind != Token::Kind::End && peek().line == token.line)
-      next();
+      if (next().text == "inlined_at" && peek().kind == Token::Kind::Integer &&
+          peek(1).kind == Token::Kind::Integer) {
+        sourceFile = static_cast<int>(peek().bits);
+        sourceLine = static_cast<int>(peek(1).bits);
+      }
   } else if (acceptDot(".reg")) {
     RegisterDecl base;
     base.line = token.line;
@@ -101,7 +114,10 @@ void Parser::directive(int scope) {
              token.text == ".param" || token.text == ".extern" ||
              token.text == ".shared::cta") {
     bool isExtern = acceptDot(".extern");
+    size_t first = current->variables.size();
     variables(current->variables, isExtern);
+    for (; first < current->variables.size(); ++first)
+      current->variables[first].scope = scope;
   } else {
     fail(token.line,
          "directive '" + std::string(token.text) + "' is not supported here");

@@ -79,6 +79,12 @@ void Parser::primary(Operand &result) {
   result.name = std::string(token.text);
   if (result.name == "_")
     return; // the sink
+  // In initialisers: global memory's own address is the generic one.
+  if (result.name == "generic" && accept('(')) {
+    result = operand();
+    expect(')');
+    return;
+  }
   if (peek().kind == Token::Kind::Dot && peek().adjacent)
     result.name += next().text; // %tid.x
   // Registers may lack the percent sign; the decoder looks them up first.

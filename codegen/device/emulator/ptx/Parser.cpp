@@ -4,6 +4,16 @@
 using namespace tandem;
 using namespace tandem::emulator;
 
+int Module::functionNamed(const std::string &name) const {
+  auto alias = aliases.find(name);
+  const std::string &wanted = alias == aliases.end() ? name : alias->second;
+  int found = -1;
+  for (size_t i = 0; i < functions.size(); ++i)
+    if (functions[i].name == wanted && (found < 0 || !functions[i].isDeclared))
+      found = static_cast<int>(i);
+  return found;
+}
+
 std::string Instruction::text() const {
   std::string joined = opcode;
   for (const std::string &modifier : modifiers)
@@ -75,7 +85,6 @@ void Parser::topLevel() {
 }
 
 void Parser::declaration() {
-  int line = peek().line;
   bool isExtern = false;
   while (peek().kind == Token::Kind::Dot) {
     std::string_view text = peek().text;
@@ -91,13 +100,12 @@ void Parser::declaration() {
   if (acceptDot(".entry")) {
     entry();
   } else if (acceptDot(".func")) {
-    while (!failure && !peek().is('{') && !peek().is(';'))
-      if (next().kind == Token::Kind::End)
-        fail(line, ".func has no body");
-    if (!accept(';'))
-      skipBraces();
+    function(isExtern);
   } else if (acceptDot(".alias")) {
-    skipPast(';');
+    std::string name = word("a function");
+    expect(',');
+    module.aliases[name] = word("a function");
+    expect(';');
   } else {
     variables(module.variables, isExtern);
   }
@@ -122,7 +130,7 @@ void Parser::attributes(Variable &variable) {
     if (size_t cluster = text.find("::");
         cluster != std::string::npos && text.starts_with(".shared"))
       text.resize(cluster);
-    if (isSpace(text)) {
+    if (isSpace(text) || text == ".reg") {
       variable.space = text;
     } else if (text == ".align") {
       variable.align = integer("an alignment");
@@ -183,34 +191,65 @@ void Parser::initializer(Variable &variable) {
   expect('}');
 }
 
+std::vector<Variable> Parser::parameters() {
+  std::vector<Variable> params;
+  if (!accept('(') || accept(')'))
+    return params;
+  do {
+    Variable param;
+    param.line = peek().line;
+    attributes(param);
+    // `.ptr .global .align 16` comes after the type; a bare `.ptr .align`
+    // means generic. The space of a parameter is always .param.
+    if (param.space != ".reg")
+      param.space = ".param";
+    declarator(param);
+    params.push_back(std::move(param));
+  } while (!failure && accept(','));
+  expect(')');
+  return params;
+}
+
+void Parser::body(Entry &into) {
+  into.scopes.emplace_back();
+  expect('{');
+  current = &into;
+  sourceFile = sourceLine = 0;
+  block(0);
+  current = nullptr;
+}
+
 void Parser::entry() {
   Entry kernel;
   kernel.line = peek().line;
   kernel.name = word("a kernel name");
-  if (accept('(') && !accept(')')) {
-    do {
-      Variable param;
-      param.line = peek().line;
-      attributes(param);
-      // `.ptr .global .align 16` comes after the type; a bare `.ptr .align`
-      // means generic. The space of a parameter is always .param.
-      param.space = ".param";
-      declarator(param);
-      kernel.params.push_back(std::move(param));
-    } while (!failure && accept(','));
-    expect(')');
-  }
+  kernel.params = parameters();
   while (!failure && peek().kind == Token::Kind::Dot)
     performance(kernel);
   if (accept(';'))
     return; // a declaration
-  kernel.scopes.emplace_back();
-  expect('{');
-  current = &kernel;
-  sourceFile = sourceLine = 0;
-  block(0);
-  current = nullptr;
+  body(kernel);
   module.entries.push_back(std::move(kernel));
+}
+
+void Parser::function(bool isExtern) {
+  Entry made;
+  made.line = peek().line;
+  if (peek().kind == Token::Kind::Dot && peek().text == ".attribute") {
+    next();
+    skipPast(')');
+  }
+  made.results = parameters();
+  made.name = word("a function name");
+  made.params = parameters();
+  while (!failure && peek().kind == Token::Kind::Dot)
+    performance(made);
+  made.isDeclared = isExtern || peek().is(';');
+  if (made.isDeclared)
+    expect(';');
+  else
+    body(made);
+  module.functions.push_back(std::move(made));
 }
 
 void Parser::performance(Entry &kernel) {

@@ -10,8 +10,8 @@
 namespace tandem::emulator {
 
 /// Parses a module. Syntax only: types, opcodes and symbols are the decoder's
-/// business. Debug sections and device functions are skipped (a call to one is
-/// refused by the decoder). A failure reads `place:line: what is wrong`.
+/// business. Debug sections are skipped. A failure reads `place:line: what is
+/// wrong`.
 Result<Module> parseModule(std::string_view text, std::string_view place);
 
 } // namespace tandem::emulator

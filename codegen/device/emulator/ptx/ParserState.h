@@ -89,6 +89,10 @@ private:
   void declarator(Variable &variable);
   void initializer(Variable &variable);
   void entry();
+  void function(bool isExtern);
+  /// `(.param .b32 a, .param .b64 b)`, if there is one.
+  std::vector<Variable> parameters();
+  void body(Entry &into);
   /// `.reqntid 128, 1, 1` and its kind.
   void performance(Entry &kernel);
   /// Statements up to the closing brace.

@@ -153,7 +153,7 @@ TEST_SUITE("emulator float") {
     auto refused = run(c);
     REQUIRE(!refused);
     CHECK(refused.error().text() == "emulator: approximation 'exact' is not "
-                                    "one of nearest, low, high, random");
+                                    "one of nearest, low, high, random, fused");
   }
 
   TEST_CASE("halves round once") {

@@ -27,7 +27,7 @@ TEST_SUITE("emulator load") {
           "k:8: instruction 'foo' is not supported\n"
           "k:9: instruction 'bar' is not supported");
     CHECK(bodyRefusal("call.uni helper, ();") ==
-          "k:8: instruction 'call.uni' is not supported");
+          "k:8: 'helper' is neither a function nor a 64-bit register");
   }
 
   TEST_CASE("operands have to fit") {
