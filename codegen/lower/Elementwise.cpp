@@ -154,7 +154,9 @@ private:
 
 LogicalResult Emitter::emitElementwise(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
-  if ((dialect != "arith" && dialect != "math") || op->getNumResults() != 1)
+  const bool isKnown =
+      dialect == "arith" || dialect == "math" || isa<tile::ApproxOp>(op);
+  if (!isKnown || op->getNumResults() != 1)
     return op->emitOpError() << "has no lowering";
   if (isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp,
           arith::FPToSIOp, arith::FPToUIOp, arith::ExtSIOp, arith::ExtUIOp,
@@ -180,7 +182,7 @@ LogicalResult Emitter::emitElementwise(Operation *op) {
                                             : (*registers)[i]);
     Value &result = known[args];
     if (!result)
-      result = emitScalar(op, args);
+      result = emitOne(op, args);
     if (!result)
       return op->emitOpError() << "has no lowering";
     results.push_back(result);
@@ -209,36 +211,95 @@ LogicalResult Emitter::emitConstant(Operation *op) {
   return success();
 }
 
-LogicalResult Emitter::emitApprox(tile::ApproxOp op) {
+Value Emitter::emitApprox(tile::ApproxKind kind, Value x) {
   Type f32 = b.getF32Type();
-  Registers results;
-  const Registers &operand = get(op.getValue());
-  Known known;
-  for (Value x : operand) {
-    if (Value done = known[x]) {
-      results.push_back(done);
+  switch (kind) {
+  case tile::ApproxKind::Ex2:
+    return intrinsic("llvm.nvvm.ex2.approx", f32, x);
+  case tile::ApproxKind::Lg2:
+    return intrinsic("llvm.nvvm.lg2.approx.f", f32, x);
+  case tile::ApproxKind::Rcp:
+    // The intrinsic exists only with .ftz.
+    return pureAsm("rcp.approx.f32 $0, $1;", "=f,f", f32, x);
+  case tile::ApproxKind::Rsqrt:
+    return intrinsic("llvm.nvvm.rsqrt.approx.f", f32, x);
+  case tile::ApproxKind::Tanh:
+    return pureAsm("tanh.approx.f32 $0, $1;", "=f,f", f32, x);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+Value Emitter::emitOne(Operation *op, ValueRange args) {
+  if (auto approx = dyn_cast<tile::ApproxOp>(op))
+    return emitApprox(approx.getKind(), args[0]);
+  if (isa<arith::BitcastOp>(op)) {
+    Type type = registerType(op->getResult(0).getType());
+    if (args[0].getType() == type)
+      return args[0];
+    return LLVM::BitcastOp::create(b, loc, type, args[0]);
+  }
+  return emitScalar(op, args);
+}
+
+/// Whether registers of the op's operands combine one by one.
+static bool isElementwise(Operation *op) {
+  if (isa<tile::ApproxOp, arith::BitcastOp, arith::SelectOp>(op))
+    return true;
+  StringRef dialect = op->getName().getDialectNamespace();
+  if ((dialect != "arith" && dialect != "math") || op->getNumResults() != 1 ||
+      op->getNumOperands() == 0 ||
+      isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp,
+          arith::FPToSIOp, arith::FPToUIOp, arith::ExtSIOp, arith::ExtUIOp,
+          arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return false;
+  return llvm::all_of(op->getOperandTypes(), isArithmeticFloat);
+}
+
+/// An accumulator's epilogue has dozens of registers and dozens of ops: op by
+/// op, each intermediate would live in all of them at once, and ptxas keeps the
+/// order that it gets.
+Operation *Emitter::emitRun(Operation *first) {
+  constexpr int64_t together = 4;
+  if (!isElementwise(first))
+    return nullptr;
+  const int64_t count = numRegisters(first->getResult(0).getType());
+  if (count <= together)
+    return nullptr;
+  SmallVector<Operation *> run;
+  Operation *op = first;
+  for (; op; op = op->getNextNode()) {
+    if (isa<arith::ConstantOp, tile::SplatOp>(op)) {
+      // No instruction; a splat of a number from before.
+      if (failed(emit(op)))
+        return nullptr;
       continue;
     }
-    switch (op.getKind()) {
-    case tile::ApproxKind::Ex2:
-      results.push_back(intrinsic("llvm.nvvm.ex2.approx", f32, x));
+    if (!isElementwise(op) || numRegisters(op->getResult(0).getType()) != count)
       break;
-    case tile::ApproxKind::Lg2:
-      results.push_back(intrinsic("llvm.nvvm.lg2.approx.f", f32, x));
-      break;
-    case tile::ApproxKind::Rcp:
-      // The intrinsic exists only with .ftz.
-      results.push_back(pureAsm("rcp.approx.f32 $0, $1;", "=f,f", f32, x));
-      break;
-    case tile::ApproxKind::Rsqrt:
-      results.push_back(intrinsic("llvm.nvvm.rsqrt.approx.f", f32, x));
-      break;
-    case tile::ApproxKind::Tanh:
-      results.push_back(pureAsm("tanh.approx.f32 $0, $1;", "=f,f", f32, x));
-      break;
-    }
-    known[x] = results.back();
+    run.push_back(op);
   }
-  set(op.getResult(), std::move(results));
-  return success();
+  SmallVector<Known> known(run.size());
+  llvm::DenseMap<Value, Registers> inside;
+  for (int64_t begin = 0; begin < count; begin += together)
+    for (auto [index, member] : llvm::enumerate(run))
+      for (int64_t i = begin; i < std::min(begin + together, count); ++i) {
+        SmallVector<Value, 3> args;
+        for (Value operand : member->getOperands()) {
+          auto found = inside.find(operand);
+          const Registers &registers =
+              found == inside.end() ? get(operand) : found->second;
+          args.push_back(numRegisters(operand.getType()) == 1 ? registers[0]
+                                                              : registers[i]);
+        }
+        Value &result = known[index][args];
+        loc = member->getLoc();
+        if (!result)
+          result = emitOne(member, args);
+        if (!result)
+          return nullptr; // whoever emits it alone says so
+        inside[member->getResult(0)].push_back(result);
+      }
+  for (auto &[value, registers] : inside)
+    set(value, std::move(registers));
+  return op;
 }

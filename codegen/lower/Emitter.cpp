@@ -65,10 +65,15 @@ LogicalResult Emitter::run() {
 }
 
 LogicalResult Emitter::emitBlock(Block &block) {
-  for (Operation &op : block) {
-    loc = op.getLoc();
-    if (failed(emit(&op)))
+  for (Operation *op = &block.front(); op;) {
+    loc = op->getLoc();
+    if (Operation *next = emitRun(op)) {
+      op = next;
+      continue;
+    }
+    if (failed(emit(op)))
       return failure();
+    op = op->getNextNode();
   }
   return success();
 }
@@ -87,7 +92,6 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](tile::UnpackOp op) { return emitUnpack(op); })
       .Case([&](tile::ConvertLayoutOp op) { return emitConvertLayout(op); })
       .Case([&](tile::DotOp op) { return emitDot(op); })
-      .Case([&](tile::ApproxOp op) { return emitApprox(op); })
       .Case([&](tile::SqrtOp op) {
         Registers results;
         for (Value x : get(op.getValue()))

@@ -80,7 +80,14 @@ private:
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
   mlir::Value emitScalar(mlir::Operation *op, mlir::ValueRange args);
   mlir::LogicalResult emitConstant(mlir::Operation *op);
-  mlir::LogicalResult emitApprox(tile::ApproxOp op);
+  mlir::Value emitApprox(tile::ApproxKind kind, mlir::Value x);
+  /// One register of an op that combines registers of equal number only; null
+  /// when it has no lowering.
+  mlir::Value emitOne(mlir::Operation *op, mlir::ValueRange args);
+  /// Emits the run of such ops that starts at \p op, a few registers at a time
+  /// through all of them, and gives the op after it; null where there is no
+  /// such run.
+  mlir::Operation *emitRun(mlir::Operation *op);
 
   //===--- Conversions.cpp
   //-------------------------------------------------===//

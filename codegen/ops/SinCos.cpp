@@ -7,7 +7,8 @@
 // from the table F preceded by 32 zeros at bit s = e - 120, which is 6 to 134
 // for |a| >= 1/2. The product mod 1 is kept to 64 bits, g, off by less than
 // 2^-63.9 of a turn. No f32 comes closer to a multiple of pi/2 than 2^-34 of a
-// turn (all were tried), so that the remainder r of g to the nearest quarter is
+// turn (as is expected of
+// 2^31 random remainders; sweep_sincos.cpp prints the nearest), so that the remainder r of g to the nearest quarter is
 // right to 2^-29 of itself.
 //
 // Below 1/2 nothing is reduced. The series stop at r^13 and r^12: with
