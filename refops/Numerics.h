@@ -50,6 +50,9 @@ inline constexpr ApproxError approxErrors[] = {
     // erfc: relative, down to results of 2^-126; the square of the argument is
     // split so that exp(-x^2) keeps its relative accuracy in the tail.
     {"erfc", 0x1p-20, 0x1p-126, 0, "expansion, verified over all f32 inputs"},
+    // tanh: a polynomial below 0.6, else (1 - e) / (1 + e) with e = exp(-2
+    // |x|).
+    {"tanh", 0x1p-21, 0x1p-149, 0, "expansion, verified over all f32 inputs"},
 };
 
 /// The entry with that name, or null.

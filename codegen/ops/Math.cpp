@@ -34,12 +34,14 @@ Tile codegen::sigmoid(Tile x) {
   return numerator / (e + one);
 }
 
-/// tail(a) = erfc(a / sqrt(2)) / 2 = exp(-a^2 / 2) g(a) for a >= 0. The square
-/// is kept as h + rest and its product with log2(e) / 2 as y + e, so that the
-/// exponent is exact to 2^-40; g is a polynomial times t = 1 / (a + K)
-/// (codegen/ops/evidence/erfc.py). Relative error at most 2^-20.62 over all f32
-/// with a result of at least 2^-126 (codegen/ops/evidence/sweep_erfc.cpp).
-static Tile gaussianTail(Tile a) {
+/// For a >= 0, tail(a) = erfc(a / sqrt(2)) / 2 = exp(-a^2 / 2) g(a), where g is
+/// a polynomial times t = 1 / (a + K) (codegen/ops/evidence/erfc.py). The power
+/// comes from \p z and \p scale with z^2 scale = a^2 log2(e) / 2: the square is
+/// kept as h + rest and its product with the scale as y + e, so that the
+/// exponent is exact to 2^-40. For z = a the relative error is at most 2^-20.62
+/// over all f32 with a result of at least 2^-126, for z = a / sqrt(2) 2^-20.51
+/// (codegen/ops/evidence/sweep_erfc.cpp).
+static Tile gaussianTail(Tile a, Tile z, double scale) {
   RowBuilder &k = *a.k;
   Tile t = k.like(a, 1) / (a + tailK);
   Tile s = fma(t, k.like(a, tailA), k.like(a, tailB));
@@ -47,11 +49,11 @@ static Tile gaussianTail(Tile a) {
   for (size_t i = std::size(tailCoefficients) - 1; i-- > 0;)
     p = fma(p, s, k.like(a, tailCoefficients[i]));
 
-  const float high = static_cast<float>(log2e / 2);
+  const float high = static_cast<float>(scale);
   Tile c = k.like(a, high);
-  Tile cRest = k.like(a, log2e / 2 - static_cast<double>(high));
-  Tile h = a * a;
-  Tile rest = fma(a, a, -h);
+  Tile cRest = k.like(a, scale - static_cast<double>(high));
+  Tile h = z * z;
+  Tile rest = fma(z, z, -h);
   Tile y = h * c;
   Tile e = fma(rest, c, fma(h, cRest, fma(h, c, -y)));
   Tile power = ex2(-y);
@@ -66,8 +68,54 @@ Tile codegen::gaussianCdf(Tile x) {
   k.noteApprox("erfc");
   Tile a = abs(x);
   Tile limit = k.like(x, 20);
-  Tile tail = gaussianTail(k.select(less(limit, a), limit, a));
+  a = k.select(less(limit, a), limit, a);
+  Tile tail = gaussianTail(a, a, log2e / 2);
   return k.select(less(x, k.like(x, 0)), tail, k.like(x, 1) - tail);
+}
+
+/// g changes by less than its argument does, so that the rounded sqrt(2) |x|
+/// may serve it; the power takes x itself. Beyond 14 the tail is 0 in f32.
+Tile codegen::erfc(Tile x) {
+  RowBuilder &k = *x.k;
+  k.noteApprox("erfc");
+  Tile z = abs(x);
+  Tile limit = k.like(x, 14);
+  z = k.select(less(limit, z), limit, z);
+  Tile tail = gaussianTail(z * 0x1.6a09e667f3bcdp+0, z, log2e) * 2;
+  return k.select(less(x, k.like(x, 0)), k.like(x, 2) - tail, tail);
+}
+
+/// tanh(a) = a + a z p(z) with z = a^2 for a < 0.6: p interpolates at Chebyshev
+/// nodes, within 0.25 u32 of the result. Above, (1 - e) / (1 + e) with
+/// e = exp(-2 a) <= 0.302, of whose relative error at most
+/// 2 e / (1 - e^2) < 0.67 reaches the result. |x| and its sign are treated
+/// apart, so that -0 stays -0. Relative error at most 2^-21
+/// (codegen/ops/evidence/sweep_tanh.cpp).
+Tile codegen::tanh(Tile x) {
+  static constexpr float coefficients[] = {-0x1.555554p-2f, 0x1.110ee0p-3f,
+                                           -0x1.b955dcp-5f, 0x1.59e1c8p-6f,
+                                           -0x1.9ada60p-8f};
+  RowBuilder &k = *x.k;
+  k.noteApprox("tanh");
+  Tile a = abs(x);
+  Tile z = a * a;
+  Tile p = k.like(x, coefficients[std::size(coefficients) - 1]);
+  for (size_t i = std::size(coefficients) - 1; i-- > 0;)
+    p = fma(p, z, k.like(x, coefficients[i]));
+  Tile near = fma(a * z, p, a);
+  Tile e = ex2(a * (-2 * log2e));
+  Tile one = k.like(x, 1);
+  Tile far = (one - e) / (one + e);
+  Tile size = k.select(less(a, k.like(x, 0.6)), near, far);
+
+  mlir::Type i32 = k.ops().getI32Type();
+  mlir::Type bits = x.type().clone(i32);
+  mlir::Value sign = mlir::arith::AndIOp::create(
+      k.ops(), mlir::arith::BitcastOp::create(k.ops(), bits, x.value),
+      k.likeInt(x, i32, 0x80000000).value);
+  mlir::Value whole = mlir::arith::OrIOp::create(
+      k.ops(), mlir::arith::BitcastOp::create(k.ops(), bits, size.value), sign);
+  return {mlir::arith::BitcastOp::create(k.ops(), x.type(), whole), &k};
 }
 
 Tile codegen::rsqrt(Tile x) {

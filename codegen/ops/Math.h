@@ -23,6 +23,12 @@ Tile sigmoid(Tile x);
 /// tail. Notes `erfc`.
 Tile gaussianCdf(Tile x);
 
+/// erfc(x), with relative accuracy in the positive tail. Notes `erfc`.
+Tile erfc(Tile x);
+
+/// tanh(x), with relative accuracy near 0. Notes `tanh`.
+Tile tanh(Tile x);
+
 /// 1 / sqrt(x). Notes `rsqrt.approx`.
 Tile rsqrt(Tile x);
 

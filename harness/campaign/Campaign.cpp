@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 std::vector<Subject> tandem::harness::allSubjects() {
   std::vector<Subject> subjects;
-  for (const OpInfo &op : opTable())
+  for (const OpInfo &op : allOps())
     if (isFuzzable(op))
       subjects.push_back({std::string(op.mnemonic), std::nullopt, 1});
   const int numOps = static_cast<int>(subjects.size());

@@ -20,9 +20,10 @@ static int64_t drawBudget(Choices &choices) {
   return budgets[choices.pick({620, 300, 75, 5})];
 }
 
+/// A place in allOps().
 static size_t drawChainOp(Choices &choices, const RecipeBuilder &builder) {
   std::vector<int> weights;
-  for (const OpInfo &op : opTable()) {
+  for (const OpInfo &op : allOps()) {
     int weight = isFuzzable(op) && builder.canFollow(op) ? 4 : 0;
     // An index ends the float part of a chain, and products are dear.
     if (op.code == Opcode::SAMPLE_ARGMAX || op.code == Opcode::GEMM_TILE ||
@@ -30,8 +31,8 @@ static size_t drawChainOp(Choices &choices, const RecipeBuilder &builder) {
       weight /= 2;
     weights.push_back(weight);
   }
-  const size_t code = choices.pick(weights);
-  return weights[code] ? code : static_cast<size_t>(Opcode::COPY);
+  const size_t place = choices.pick(weights);
+  return weights[place] ? place : opIndex(Opcode::COPY);
 }
 
 static Result<Recipe> drawChain(Choices &choices, DimBindings &dims,
@@ -49,7 +50,7 @@ static Result<Recipe> drawChain(Choices &choices, DimBindings &dims,
           2, [](Random &random) -> uint64_t { return random.below(10) < 7; });
       if (numSteps > 0 && !wanted)
         return false;
-      added = builder.addStep(opTable()[drawChainOp(choices, builder)]);
+      added = builder.addStep(allOps()[drawChainOp(choices, builder)]);
       ++numSteps;
       return true;
     });
@@ -161,7 +162,7 @@ static constexpr int64_t mostReplicated = 1024;
 
 static bool isElementwise(Opcode op) {
   return op == Opcode::COPY || op == Opcode::ADD || op == Opcode::MUL ||
-         op == Opcode::GELU || op == Opcode::SILU_MUL ||
+         op == Opcode::GELU || op == Opcode::SILU_MUL || op == Opcode::MAP ||
          op == Opcode::ALLREDUCE_SHARD;
 }
 

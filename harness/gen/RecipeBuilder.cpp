@@ -2,6 +2,7 @@
 #include "harness/gen/RecipeBuilder.h"
 
 #include "harness/gen/Dims.h"
+#include "harness/gen/MapText.h"
 #include "harness/gen/NamedDims.h"
 #include "harness/gen/Rules.h"
 #include "refops/core/OpRules.h"
@@ -347,6 +348,8 @@ Result<void> RecipeBuilder::addStep(const OpInfo &op) {
       size_t copies = 1;
       if (operand.count == SignatureOperand::Count::Optional)
         copies = choices.rarely(2) ? 1 : 0;
+      else if (op.code == Opcode::MAP)
+        copies = 1 + choices.pick({3, 4, 3, 2});
       else if (operand.count == SignatureOperand::Count::OneOrMore)
         copies = 1 + choices.pick({1, 4, 3, 2, 1, 1, 1, 1});
       for (size_t copy = 0; copy < copies; ++copy) {
@@ -384,6 +387,10 @@ Result<void> RecipeBuilder::addStep(const OpInfo &op) {
     });
   }
   moveParamsToDevice(op, names, step, types);
+  if (op.code == Opcode::MAP)
+    choices.span("expr", [&] {
+      step.params.values["expr"] = drawMapText(choices, step.args.size());
+    });
   std::optional<DType> outDtype;
   choices.span("out", [&] {
     if (signature.results.empty())

@@ -133,6 +133,9 @@ Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
         params.values[name] = *value;
       break;
     case ParamType::String: {
+      // An expression depends on the operands, which come later.
+      if (op.code == Opcode::MAP)
+        break;
       std::vector<std::string> words(1);
       for (char c : info.range)
         if (c == '|')

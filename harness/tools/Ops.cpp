@@ -67,7 +67,7 @@ static Result<int> run(const Options &options) {
   const std::map<std::string, int64_t> counts = fuzzCounts();
   json all = json::array();
   bool isMissing = false;
-  for (const OpInfo &op : opTable()) {
+  for (const OpInfo &op : allOps()) {
     const refops::RefOp *reference = refops::find_op(op.code);
     // FUSED is the recipe itself: its kernels are those of chains.
     const bool isDefined = op.defined || op.code == Opcode::FUSED;
@@ -77,8 +77,10 @@ static Result<int> run(const Options &options) {
     Admission admission;
     if (isDefined && reference && !targets.empty())
       admission = admit(op, *engine, **device);
+    // What only recipes may say has no number.
+    const bool isOpcode = op.code < Opcode::count;
     json entry = {
-        {"code", static_cast<int>(op.code)},
+        {"code", isOpcode ? json(static_cast<int>(op.code)) : json()},
         {"name", op.mnemonic},
         {"signature", op.signature},
         {"summary", op.summary},
@@ -117,8 +119,10 @@ static Result<int> run(const Options &options) {
       missing += (missing.empty() ? "" : ", ") + name;
       continue;
     }
-    print("%4d %-18s %7d %-14s %-8s %7lld  %s\n", op["code"].get<int>(),
-          name.c_str(), op["known_answers"].get<int>(), targets.c_str(),
+    const std::string code =
+        op["code"].is_null() ? "-" : std::to_string(op["code"].get<int>());
+    print("%4s %-18s %7d %-14s %-8s %7lld  %s\n", code.c_str(), name.c_str(),
+          op["known_answers"].get<int>(), targets.c_str(),
           op["admitted"].get<bool>() ? "yes" : "NO",
           static_cast<long long>(op["fuzzed"].get<int64_t>()),
           op["signature"].get<std::string>().c_str());

@@ -33,7 +33,7 @@ static Result<int> run(const Options &options) {
     ops.push_back(op);
   }
   if (ops.empty())
-    for (const OpInfo &op : opTable())
+    for (const OpInfo &op : allOps())
       if (op.defined || op.code == Opcode::FUSED)
         ops.push_back(&op);
   Result<Engine> engine = realEngine(options.device);

@@ -42,7 +42,8 @@ TEST_SUITE("codegen") {
     for (const char *name :
          {"llama32_1b_rmsnorm", "llama32_1b_residual_rmsnorm", "qwen3_swiglu",
           "minilm_layernorm_gelu", "softmax_vocab_128256",
-          "minilm_gemm_bias_gelu", "llama32_1b_decode_attention"}) {
+          "minilm_gemm_bias_gelu", "llama32_1b_decode_attention", "leaky_relu",
+          "swiglu_clamped"}) {
       Recipe recipe = sample(name);
       CHECK(recipe.name == name);
       std::string where;

@@ -12,7 +12,7 @@ using namespace tandem::harness;
 
 static std::vector<std::string> scopes() {
   std::vector<std::string> names = {"chain"};
-  for (const OpInfo &op : opTable())
+  for (const OpInfo &op : allOps())
     if (isFuzzable(op))
       names.push_back(std::string(op.mnemonic));
   return names;
