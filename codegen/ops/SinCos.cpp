@@ -8,8 +8,8 @@
 // for |a| >= 1/2. The product mod 1 is kept to 64 bits, g, off by less than
 // 2^-63.9 of a turn. No f32 comes closer to a multiple of pi/2 than 2^-34 of a
 // turn (as is expected of
-// 2^31 random remainders; sweep_sincos.cpp prints the nearest), so that the remainder r of g to the nearest quarter is
-// right to 2^-29 of itself.
+// 2^31 random remainders; sweep_sincos.cpp prints the nearest), so that the
+// remainder r of g to the nearest quarter is right to 2^-29 of itself.
 //
 // Below 1/2 nothing is reduced. The series stop at r^13 and r^12: with
 // |r| <= pi/4 the next terms are below 2^-45 of sin and 2^-41 of cos. All in
