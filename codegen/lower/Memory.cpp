@@ -92,6 +92,24 @@ Value Emitter::isBefore(int32_t column, Value left) {
                               constant(32, column), left);
 }
 
+/// Whether nothing but stores reads \p value, perhaps after elementwise work.
+static bool isOnlyStored(Value value) {
+  SmallVector<Value> open = {value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!open.empty()) {
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<tile::StoreOp>(user) || !seen.insert(user).second)
+        continue;
+      const bool isElementwise = isa<arith::ArithDialect>(user->getDialect()) ||
+                                 isa<tile::ApproxOp, tile::SqrtOp>(user);
+      if (!isElementwise)
+        return false;
+      llvm::append_range(open, user->getResults());
+    }
+  }
+  return true;
+}
+
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   RankedTensorType type = op.getType();
   const LinearLayout &layout = tile::layoutOf(type);
@@ -105,6 +123,10 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   Value base = scalar(op.getBase());
   Value stride = op.getStride() ? scalar(op.getStride()) : Value();
   Value left = columnsLeft(start, scalar(op.getEnd()), layout);
+  // A replica that stores nothing need not read, and must not where the result
+  // is written over the operand.
+  if (Value owner = ownerPredicate(layout); owner && isOnlyStored(op))
+    left = LLVM::SelectOp::create(b, loc, owner, left, constant(32, 0));
   Value firstColumn = add(start, toI64(threadCoordinate(layout, tile::colDim)));
   if (stride)
     firstColumn = LLVM::MulOp::create(b, loc, firstColumn, stride);

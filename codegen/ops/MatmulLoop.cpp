@@ -367,8 +367,8 @@ private:
 };
 } // namespace
 
-/// Sums by fma: weights (q - zero) * scale are rounded to f32 on the way, which
-/// counts like one more addition.
+/// Sums by fma: weights (q - zero) * scale are rounded to f32 on the way, for
+/// which references count one more rounding.
 static void noteFma(RowBuilder &k) {
   ReductionOrder order = reductionOrder(k.plan());
   StepContract &contract = k.contract();
@@ -377,7 +377,6 @@ static void noteFma(RowBuilder &k) {
   contract.order = order.text;
   if (isFloat(k.inputType(1)))
     return;
-  contract.depth = "1 + " + order.depth;
   contract.order = "W scaled in f32; " + order.text;
 }
 

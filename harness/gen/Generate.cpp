@@ -25,6 +25,9 @@ static size_t drawChainOp(Choices &choices, const RecipeBuilder &builder) {
   std::vector<int> weights;
   for (const OpInfo &op : allOps()) {
     int weight = isFuzzable(op) && builder.canFollow(op) ? 4 : 0;
+    // What only updates a state gives nothing to go on with.
+    if (op.defined && signatureOf(op).results.empty())
+      weight = 0;
     // An index ends the float part of a chain, and products are dear.
     if (op.code == Opcode::SAMPLE_ARGMAX || op.code == Opcode::GEMM_TILE ||
         op.code == Opcode::GEMV_TILE)

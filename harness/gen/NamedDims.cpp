@@ -93,6 +93,10 @@ std::optional<int64_t> tandem::harness::drawNamedDim(
                                    choices.draw(static_cast<uint64_t>(all) + 1))
                              : all;
   }
+  if (name == "S" && op == Opcode::KV_APPEND && sizes.contains("n"))
+    // All new rows have a slot, where the position is a number.
+    return sizeOf("n") + drawDim(choices, std::max<int64_t>(room, 1), false) -
+           1;
   if (name == "B" || name == "n")
     return within(drawDim(choices, std::min<int64_t>(room, 5), false), room);
   return std::nullopt;

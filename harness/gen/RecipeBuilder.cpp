@@ -27,7 +27,11 @@ int64_t RecipeBuilder::sizeOf(const std::vector<Dim> &shape) const {
 
 Dim RecipeBuilder::newDim(const std::string &name, int64_t limit,
                           bool allowZero) {
-  const int64_t size = drawDim(choices, limit, allowZero);
+  return named(name, drawDim(choices, limit, allowZero));
+}
+
+/// A symbol of that size, or now and then the number.
+Dim RecipeBuilder::named(const std::string &name, int64_t size) {
   // A number in the recipe asks the compiler for a kernel of that size.
   if (choices.rarely(10))
     return Dim(size);
@@ -120,7 +124,11 @@ const Signature &RecipeBuilder::drawSignature(const OpInfo &op) {
   for (const Signature &signature : all)
     weights.push_back(results.empty() ||
                       fits(op, signature, results.back().type));
-  const size_t which = all.size() == 1 ? 0 : choices.pick(weights);
+  size_t which = all.size() == 1 ? 0 : choices.pick(weights);
+  // A replayed choice may name one that does not fit.
+  if (!weights[which])
+    which = static_cast<size_t>(std::find(weights.begin(), weights.end(), 1) -
+                                weights.begin());
   return all[which];
 }
 
@@ -189,8 +197,12 @@ void RecipeBuilder::bindDims(const OpInfo &op, const Signature &signature,
       sizes[name] = sizeOf(dim);
     if (const std::optional<int64_t> size = drawNamedDim(
             choices, op.code, open[i], sizes, static_cast<int64_t>(share))) {
-      names.emplace(open[i], Dim(*size));
-      spend(Dim(*size));
+      // Lengths may be symbols; what heads and groups are is part of a kernel.
+      const bool isLength =
+          (open[i] == "S" || open[i] == "B") && !isComputedFrom(op, open[i]);
+      const Dim dim = isLength ? named(open[i], *size) : Dim(*size);
+      names.emplace(open[i], dim);
+      spend(dim);
       continue;
     }
     if (isComputedFrom(op, open[i])) {
@@ -262,7 +274,8 @@ void RecipeBuilder::moveParamsToDevice(const OpInfo &op, const Names &names,
     choices.span("device", [&] {
       // 0 leaves it a number; then one for all, or one for each sequence.
       const size_t form = choices.pick({2, 1, names.contains("B") ? 2 : 0});
-      if (form == 0)
+      // A replayed choice may ask for what is not there.
+      if (form == 0 || (form == 2 && !names.contains("B")))
         return;
       TensorType type{DType::I32, {}};
       if (form == 2)

@@ -48,6 +48,7 @@ private:
   };
   using Names = std::map<std::string, Dim>;
 
+  Dim named(const std::string &name, int64_t size);
   Dim newDim(const std::string &name, int64_t limit, bool allowZero);
   int64_t sizeOf(const Dim &dim) const;
   int64_t sizeOf(const std::vector<Dim> &shape) const;

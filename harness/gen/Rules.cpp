@@ -55,6 +55,11 @@ static std::optional<double> drawFloat(Choices &choices,
                                        std::string_view name) {
   static constexpr double eps[] = {1e-5, 1e-6, 1e-3, 1, 0};
   static constexpr double other[] = {0.5, -1, 2, 3.1415927, 1e-3, 1e4, 0};
+  if (name == "theta") {
+    static constexpr double theta[] = {500000, 1, 1e6, 0.5};
+    const size_t base = choices.pick({5, 3, 1, 1, 1});
+    return base ? std::optional(theta[base - 1]) : std::nullopt;
+  }
   if (name == "eps") {
     const size_t which = choices.pick({5, 3, 2, 1, 1, 1});
     return which ? std::optional(eps[which - 1]) : std::nullopt;
