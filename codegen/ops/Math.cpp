@@ -39,8 +39,8 @@ Tile codegen::sigmoid(Tile x) {
 /// comes from \p z and \p scale with z^2 scale = a^2 log2(e) / 2: the square is
 /// kept as h + rest and its product with the scale as y + e, so that the
 /// exponent is exact to 2^-40. For z = a the relative error is at most 2^-20.62
-/// over all f32 with a result of at least 2^-126, for z = a / sqrt(2) 2^-20.51
-/// (codegen/ops/evidence/sweep_erfc.cpp).
+/// over all f32 with a result of at least 2^-126, for z = a / sqrt(2) 2^-20.6
+/// in a sweep of every 101st (codegen/ops/evidence/sweep_erfc.cpp).
 static Tile gaussianTail(Tile a, Tile z, double scale) {
   RowBuilder &k = *a.k;
   Tile t = k.like(a, 1) / (a + tailK);
