@@ -87,6 +87,7 @@ static void listIntegers(Buffer &buffer, std::vector<uint8_t> &unchecked) {
 static Expected expectedFrom(Buffer buffer) {
   Expected expected;
   expected.desc = buffer.desc;
+  expected.isStored = buffer.isRounded;
   expected.unchecked = std::move(buffer.unwritten);
   expected.unchecked.resize(buffer.value.size());
   for (size_t i = 0; i < buffer.error.size(); ++i)

@@ -17,6 +17,9 @@ namespace tandem::refops {
 /// One output or state of a recipe, elements in row-major order.
 struct Expected {
   TensorDesc desc;
+  /// Whether `value` is as memory holds it, rounded: true of states, where an
+  /// infinity of float8 was there before and is not a result that saturates.
+  bool isStored = false;
   /// The unrounded value.
   std::vector<double> value;
   /// How far a correct kernel may be from it before its last rounding; 0 asks

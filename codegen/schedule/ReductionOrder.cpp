@@ -52,6 +52,9 @@ ReductionOrder codegen::normOrder(const KernelSchedule &schedule,
   ReductionOrder order = treeOrder(
       chunk, schedule.plan.family == Family::Gemv ? schedule.threadCols : 8,
       schedule.warps);
+  // A gemv whose k fits its tile has one chunk.
+  if (schedule.plan.family == Family::Gemv && !schedule.loopsColumns)
+    return order;
   const std::string size = std::to_string(chunk);
   return {"ceildiv(n, " + size + ") + " + order.depth,
           "chunks of " + size + " added elementwise, then " + order.text};

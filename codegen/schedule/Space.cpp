@@ -207,11 +207,18 @@ void codegen::findOperands(KernelSchedule &schedule,
     if (input.graph.values[value].isUpdate())
       continue;
     int producer = input.graph.values[value].producer;
-    const bool isFree = plan.family == Family::Attention ||
-                        plan.family == Family::Recurrence;
+    const bool isFree =
+        plan.family == Family::Attention || plan.family == Family::Recurrence;
     add(value, isFree ? Usage::Free : Usage::Space, true,
         input.recipe.steps[producer].op == Opcode::SAMPLE_ARGMAX);
   }
+}
+
+/// A dim that no operand has (a result that stays in the kernel, of operands
+/// that are shaped otherwise) is a number of the recipe.
+static int64_t ownerlessSize(const KernelSchedule &schedule, int dim) {
+  const Dim &size = schedule.plan.space[static_cast<size_t>(dim)];
+  return size.isSymbol() ? 1 : size.size();
 }
 
 /// The first operand that has \p dim of the space.
@@ -234,7 +241,8 @@ static std::string sizeText(const KernelSchedule &schedule,
   for (int dim : run) {
     const ScheduledOperand *owner = ownerOf(schedule, dim);
     text += (text.empty() ? "" : " * ") +
-            (owner ? owner->shape(owner->dimOf[dim]) : "1");
+            (owner ? owner->shape(owner->dimOf[dim])
+                   : std::to_string(ownerlessSize(schedule, dim)));
   }
   return text.empty() ? "1" : text;
 }
@@ -245,6 +253,8 @@ int64_t codegen::runSize(const KernelSchedule &schedule,
   for (int dim : run)
     if (const ScheduledOperand *owner = ownerOf(schedule, dim))
       size *= owner->desc.shape[owner->dimOf[dim]];
+    else
+      size *= ownerlessSize(schedule, dim);
   return size;
 }
 

@@ -111,7 +111,10 @@ void Collector::checkFloat(int64_t i, const std::byte *bytes,
   Receipt &receipt = result.receipt;
   receipt.hasBound |= bound > 0;
   result.zerosMatch &= roundTo(type, ref) != 0 || y == 0;
-  const double ratio = observedRatio(type, y, ref, bound);
+  const bool isMoved =
+      expected.isStored && y == ref &&
+      (!rules.signOfZero || std::signbit(y) == std::signbit(ref));
+  const double ratio = isMoved ? 0 : observedRatio(type, y, ref, bound);
   if (ratio > receipt.ratio || receipt.worst < 0) {
     receipt.ratio = ratio;
     receipt.worst = i;
@@ -119,7 +122,7 @@ void Collector::checkFloat(int64_t i, const std::byte *bytes,
     receipt.expected = ref;
     receipt.bound = bound;
   }
-  if (isAccepted(type, bytes, ref, bound, rules))
+  if (isMoved || isAccepted(type, bytes, ref, bound, rules))
     return;
   const char *kind = isUntouched                             ? "unwritten"
                      : std::isnan(y) || std::isnan(ref)      ? "nan"

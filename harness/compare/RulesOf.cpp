@@ -14,6 +14,7 @@ static bool isBitExact(const Recipe &recipe) {
     case Opcode::ADD:
     case Opcode::MUL:
     case Opcode::ALLREDUCE_SHARD:
+    case Opcode::KV_APPEND:
       break;
     default:
       return false;
