@@ -58,6 +58,7 @@ mul.lo.s32 %r5, %r4, %r3;
 mul.wide.u32 %d3, %r1, 4;
 add.s64 %d1, %d1, %d3; add.s64 %d2, %d2, %d3;
 mul.wide.u32 %d4, %r5, 4;
+mov.u32 %r6, %r1;
 LOOP:
 ld.global.f32 %f1, [%d1];
 ld.global.f32 %f2, [%d2];
@@ -65,8 +66,8 @@ fma.rn.f32 %f2, %f1, 0f40000000, %f2;
 st.global.f32 [%d2], %f2;
 add.s64 %d1, %d1, %d4;
 add.s64 %d2, %d2, %d4;
-add.s32 %r1, %r1, %r5;
-setp.lt.s32 %p1, %r1, 1048576;
+add.s32 %r6, %r6, %r5;
+setp.lt.s32 %p1, %r6, 1048576;
 @%p1 bra LOOP;
 ret;
 }

@@ -1,7 +1,8 @@
 //===- Emulate.cpp - tandem emulate ---------------------------------------===//
 //
-// The launch file is a launch record (refops/core/LaunchRecord.h) with one more
-// member, what the operands are in this call:
+// The launch file is a launch record (refops/core/LaunchRecord.h), of which all
+// but the kernel's name, grid and block may be absent, with one more member,
+// what the operands are in this call:
 //
 //   "call": { "x": {"shape": [4, 64], "file": "x.npy"},
 //             "y": {"shape": [4, 64]} }
@@ -306,7 +307,8 @@ static Result<int> explore(const Options &options, const Kernel &kernel,
     };
     auto same = first.find(member);
     if (same != first.end()) {
-      compare(same->second, false);
+      // The random member goes by the schedule's seed.
+      compare(same->second, member == "random");
       continue;
     }
     if (first.empty())
@@ -343,6 +345,15 @@ static Result<int> run(const Options &options) {
     return Error(options.launch + ": expected a JSON object");
   const json call = document.value("call", json::object());
   document.erase("call");
+  // Who has only a PTX file leaves out what a foreign kernel does not have.
+  LaunchRecord usual;
+  usual.target = "sm_90a";
+  const json defaults = json::parse(writeLaunchRecord(usual));
+  for (const char *member :
+       {"target", "operands", "args", "cluster", "shared_bytes",
+        "preconditions", "ctas_communicate", "contract"})
+    if (!document.contains(member))
+      document[member] = defaults[member];
   Result<LaunchRecord> record =
       readLaunchRecord(document.dump(), options.launch);
   if (!record)

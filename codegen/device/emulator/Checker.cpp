@@ -164,6 +164,35 @@ static void reportMisaligned(Exec &x, const Inst &inst, uint64_t address,
            address);
 }
 
+/// A warp that streams will access a stride further on with the same
+/// instruction: what the check needs there comes into the cache meanwhile.
+static inline void prefetchNext(const Inst &inst, const Region &region,
+                                uint64_t address, unsigned size) {
+  struct Seen {
+    const Inst *inst = nullptr;
+    uint64_t address = 0;
+  };
+  static thread_local Seen seen[64];
+  Seen &last = seen[reinterpret_cast<uintptr_t>(&inst) / sizeof(Inst) % 64];
+  uint64_t next = address + (address - last.address);
+  bool isStride = last.inst == &inst;
+  last = {&inst, address};
+  if (!isStride || next == address ||
+      !region.holds(next, uint64_t(size) * warpSize))
+    return;
+  uint64_t offset = next - region.base;
+  const char *data = region.host + offset;
+  __builtin_prefetch(data);
+  __builtin_prefetch(data + 64);
+  if (const ShadowPage *page = region.shadow->peek(offset)) {
+    __builtin_prefetch(&page->init[offset % pageBytes / 64]);
+    const auto *line = reinterpret_cast<const char *>(
+        &page->lines[offset % pageBytes / lineBytes]);
+    __builtin_prefetch(line);
+    __builtin_prefetch(line + 64);
+  }
+}
+
 /// Global, const and shared memory: \p window regions are searched when
 /// \p only is null.
 static void accessRegions(Exec &x, const Inst &inst, const Region *only,
@@ -209,9 +238,10 @@ static void accessRegions(Exec &x, const Inst &inst, const Region *only,
   if (inside && aligned) {
     char *base = region->host - region->base;
     out.lanes |= lanes;
-    if (consecutive)
+    if (consecutive) {
       out.contiguous = base + address[0];
-    else
+      prefetchNext(inst, *region, address[0], size);
+    } else
       forEachLane(lanes, [&](unsigned l) { out.host[l] = base + address[l]; });
     uint32_t shadowed = lanes;
     // One address for all lanes: two of them tell all there is to tell.

@@ -124,6 +124,26 @@ namespace {
 enum class Sum : uint8_t { Add, Sub, Mul, Mad, Shl };
 }
 
+/// Lanes whose 32-bit sum wraps; 32 bits suffice to see it.
+static uint32_t wrappingSums(const Exec &x, const Inst &i) {
+  const uint32_t *a = x.lanes<uint32_t>(i.a);
+  const uint32_t *b = x.lanes<uint32_t>(i.b);
+  uint32_t any = 0;
+  bool isSigned = i.flags;
+  auto wraps = [=](int l) {
+    uint32_t sum = a[l] + b[l];
+    uint32_t asSigned = (a[l] ^ sum) & (b[l] ^ sum);
+    // With a negative constant the carry means no borrow.
+    uint32_t carry = (a[l] & b[l]) | ((a[l] | b[l]) & ~sum);
+    return isSigned ? asSigned : carry ^ b[l];
+  };
+  for (int l = 0; l < warpSize; ++l)
+    any |= wraps(l);
+  if (!(any >> 31))
+    return 0;
+  return maskOf([=](int l) { return wraps(l) >> 31; });
+}
+
 // mode: operation; flags: signed.
 static void checkWrap(Exec &x, const Inst &i) {
   const uint32_t *a = x.lanes<uint32_t>(i.a);
@@ -151,11 +171,11 @@ static void checkWrap(Exec &x, const Inst &i) {
     }
     return b[l] > 31 ? 0 : p * (int64_t(1) << b[l]);
   };
-  uint32_t bad = maskOf([=](int l) {
-                   int64_t value = exact(l);
-                   return value != widen(static_cast<uint32_t>(value));
-                 }) &
-                 x.active;
+  uint32_t bad = op == Sum::Add ? wrappingSums(x, i) : maskOf([=](int l) {
+    int64_t value = exact(l);
+    return value != widen(static_cast<uint32_t>(value));
+  });
+  bad &= x.active;
   if (bad) {
     unsigned lane = firstLane(bad);
     note(x, i, lane, "wrap",

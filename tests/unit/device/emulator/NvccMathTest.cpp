@@ -104,7 +104,7 @@ TEST_SUITE("nvcc corpus") {
     auto perByte = [](unsigned a, unsigned b) {
       unsigned r = 0;
       for (int k = 0; k < 32; k += 8)
-        r |= ((a >> k) + (b >> k) & 255u) << k;
+        r |= (((a >> k) + (b >> k)) & 255u) << k;
       return r;
     };
     auto perHalf = [](unsigned a, unsigned b) {
