@@ -4,6 +4,7 @@
 #include "codegen/cache/Cache.h"
 #include "codegen/cache/KernelCache.h"
 #include "codegen/lower/TileToPtx.h"
+#include "codegen/schedule/Parameters.h"
 #include "codegen/tile/BuildTile.h"
 #include "codegen/tile/Context.h"
 
@@ -224,6 +225,8 @@ codegen::buildTileKernels(const Recipe &recipe, const DimBindings &bindings,
     return typical.error();
   Graph graph = buildGraph(recipe);
   Partition parts = partition(recipe, graph, options.fuse);
+  if (Result<void> ok = checkParametersAreRead(options, parts); !ok)
+    return ok.error();
   ScheduleInput input{recipe, graph, options, {}, nameValues(recipe, graph)};
   std::vector<OperandSource> sources;
   Program program;
@@ -261,6 +264,8 @@ tandem::compile(const Recipe &recipe, const std::vector<Operand> &inputs,
 
   Graph graph = buildGraph(recipe);
   Partition parts = partition(recipe, graph, options.fuse);
+  if (Result<void> ok = checkParametersAreRead(options, parts); !ok)
+    return ok.error();
   program->explanation = parts.explanation;
   clock.lap("fuse");
 

@@ -4,9 +4,10 @@
 // the hash of its key; the first line is the hash of the rest. Files are
 // written under another name and renamed, so that any number of processes may
 // read and write at once; a file that does not match its hash is ignored and
-// replaced. $TANDEM_CACHE_LIMIT is the limit in bytes (default 512 MiB); beyond
-// it the entries that were not used for longest go. No cache directory, or a
-// full disk, means that nothing is cached, never an error.
+// replaced. $TANDEM_CACHE_LIMIT is the limit (`512M`), else what the file
+// `limit` in the directory says (`tandem cache limit 512M` writes it), else 512
+// MiB; beyond it the entries that were not used for longest go. No cache
+// directory, or a full disk, means that nothing is cached, never an error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_CODEGEN_CACHE_CACHE_H

@@ -156,6 +156,10 @@ Result<void> tandem::clearCache() {
   memoryClear();
   std::string directory = cacheInfo().directory;
   std::error_code error;
+  if (!std::filesystem::exists(directory, error))
+    return {};
+  if (!std::filesystem::is_directory(directory, error))
+    return Error(directory + ": cannot be cleared: it is no folder");
   for (std::filesystem::directory_iterator it(directory, error), end;
        !error && it != end; it.increment(error)) {
     if (it->path().extension() != ".kernel" && it->path().extension() != ".tmp")

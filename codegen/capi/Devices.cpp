@@ -192,7 +192,7 @@ tandem_status tandem_device_open(const char *name, tandem_device **device,
       return fail(known ? TANDEM_FAILED : TANDEM_UNKNOWN, opened.error(),
                   error);
     }
-    *device = new tandem_device{opened.take()};
+    *device = new tandem_device{opened.take(), {}};
     return TANDEM_OK;
   });
 }
@@ -223,6 +223,7 @@ tandem_status tandem_run(tandem_device *device, const tandem_recipe *recipe,
     if (!out)
       return fail(TANDEM_INVALID, out.error(), error);
     tandem_status status = TANDEM_OK;
+    const std::scoped_lock lock(device->mutex);
     auto ran =
         runOn(*device->device, recipe->recipe, *options, *in, *out, status);
     if (!ran)
@@ -288,6 +289,7 @@ tandem_status tandem_check(tandem_device *device, const tandem_recipe *handle,
       outputViews.push_back(output.view());
 
     tandem_status status = TANDEM_OK;
+    const std::scoped_lock lock(device->mutex);
     auto ran = runOn(*device->device, recipe, *options, kernelInputs,
                      outputViews, status);
     if (!ran)

@@ -1,6 +1,9 @@
 //===- Objects.cpp - Behind the handles of the C interface ----------------===//
 #include "codegen/capi/Objects.h"
 
+#include "refops/core/JsonText.h"
+#include "refops/core/TypeRules.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -38,17 +41,17 @@ static Result<View> viewFrom(const tandem_view &view,
   desc.dtype = *dtype;
   if (view.rank)
     desc.shape.assign(view.shape, view.shape + view.rank);
-  for (int64_t size : desc.shape)
-    if (size < 0)
-      return Error(place + ": a dimension of " + std::to_string(size));
-  if (view.strides)
+  if (view.strides) {
     desc.strides.assign(view.strides, view.strides + view.rank);
-  else
+  } else {
+    // Before products of sizes are made.
+    desc.strides.assign(desc.shape.size(), 0);
+    if (const std::string problem = problemOfView(desc); !problem.empty())
+      return Error(place + ": " + problem);
     desc.strides = contiguousStrides(desc.shape);
-  for (int64_t stride : desc.strides)
-    if (stride < 0)
-      return Error(place + ": a stride of " + std::to_string(stride) +
-                   ", strides are not negative");
+  }
+  if (const std::string problem = problemOfView(desc); !problem.empty())
+    return Error(place + ": " + problem);
   if (!view.data && desc.extent() > 0)
     return Error(place + ": has no data");
   return View{std::move(desc), static_cast<std::byte *>(view.data)};
@@ -78,13 +81,15 @@ Result<Options> capi::optionsFrom(const char *text) {
   Options options;
   if (!text)
     return options;
-  json j = json::parse(text, nullptr, false);
-  if (!j.is_object())
+  const Result<json> parsed = parseJson(text, "options");
+  if (!parsed)
+    return parsed.error();
+  if (!parsed->is_object())
     return Error("options: not a JSON object");
-  for (const auto &[name, value] : j.items()) {
+  for (const auto &[name, value] : parsed->items()) {
     auto wrong = [&](const char *expected) {
-      return Error("options." + name + ": " + value.dump() + ", expected " +
-                   expected);
+      return Error("options." + name + ": " + describeJson(value) +
+                   ", expected " + expected);
     };
     if (name == "target") {
       if (!value.is_string())
@@ -107,10 +112,11 @@ Result<Options> capi::optionsFrom(const char *text) {
       if (!value.is_object())
         return wrong("an object of sizes");
       for (const auto &[symbol, size] : value.items()) {
-        if (!size.is_number_integer() || size.get<int64_t>() < 0)
-          return Error("options.dims." + symbol + ": " + size.dump() +
-                       ", expected a size");
-        options.dims[symbol] = size.get<int64_t>();
+        const std::optional<int64_t> count = integerIn(size);
+        if (!count || *count < 0 || *count > maxDim)
+          return Error("options.dims." + symbol + ": " + describeJson(size) +
+                       ", expected a size from 0 to " + std::to_string(maxDim));
+        options.dims[symbol] = *count;
       }
     } else {
       return Error("options." + name +

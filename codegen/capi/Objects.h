@@ -6,6 +6,8 @@
 #include "refops/core/Result.h"
 #include "tandem/tandem.h"
 
+#include <mutex>
+#include <new>
 #include <nlohmann/json.hpp>
 
 struct tandem_recipe {
@@ -18,6 +20,8 @@ struct tandem_program {
 
 struct tandem_device {
   std::unique_ptr<tandem::Device> device;
+  /// Calls of several threads take turns: devices are for one.
+  std::mutex mutex;
 };
 
 namespace tandem::capi {
@@ -37,6 +41,8 @@ template <typename Body>
 tandem_status guarded(char **error, Body body) {
   try {
     return body();
+  } catch (const std::bad_alloc &) {
+    return fail(TANDEM_FAILED, Error("out of memory"), error);
   } catch (const std::exception &e) {
     return fail(TANDEM_FAILED, Error(e.what()), error);
   }

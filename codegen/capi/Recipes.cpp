@@ -1,6 +1,7 @@
 //===- Recipes.cpp - The op table and recipes in C ------------------------===//
 #include "codegen/capi/Objects.h"
 
+#include "refops/core/JsonText.h"
 #include "refops/core/OpInfo.h"
 #include "refops/core/Spelling.h"
 
@@ -95,14 +96,16 @@ Result<Params> paramsFrom(const char *text) {
   Params params;
   if (!text)
     return params;
-  json j = json::parse(text, nullptr, false);
-  if (!j.is_object())
+  const Result<json> parsed = parseJson(text, "params");
+  if (!parsed)
+    return parsed.error();
+  if (!parsed->is_object())
     return Error("params: not a JSON object");
-  for (const auto &[name, value] : j.items()) {
+  for (const auto &[name, value] : parsed->items()) {
     if (value.is_boolean())
       params.values[name] = value.get<bool>();
-    else if (value.is_number_integer())
-      params.values[name] = value.get<int64_t>();
+    else if (const std::optional<int64_t> integer = integerIn(value))
+      params.values[name] = *integer;
     else if (value.is_number())
       params.values[name] = value.get<double>();
     else if (value.is_string())
@@ -111,7 +114,7 @@ Result<Params> paramsFrom(const char *text) {
              value["in"].is_number_unsigned())
       params.values[name] = OperandParam{value["in"].get<int64_t>()};
     else
-      return Error("params." + name + ": " + value.dump() +
+      return Error("params." + name + ": " + describeJson(value) +
                    ", expected a bool, number, string or {\"in\": operand}");
   }
   return params;
@@ -142,7 +145,7 @@ Result<PartialType> partialTypeFrom(const json &j, const std::string &place) {
     if (it->is_string())
       type.dtype = dtypeNamed(it->get<std::string>());
     if (!type.dtype)
-      return Error(place + ".dtype: no dtype is named " + it->dump());
+      return Error(place + ".dtype: no dtype is named " + describeJson(*it));
   }
   if (auto it = j.find("shape"); it != j.end()) {
     if (!it->is_array())
@@ -151,10 +154,10 @@ Result<PartialType> partialTypeFrom(const json &j, const std::string &place) {
     for (const json &dim : *it) {
       if (dim.is_string())
         type.shape->push_back(dim.get<std::string>());
-      else if (dim.is_number_integer())
-        type.shape->push_back(dim.get<int64_t>());
+      else if (const std::optional<int64_t> size = integerIn(dim))
+        type.shape->push_back(*size);
       else
-        return Error(place + ".shape: " + dim.dump() +
+        return Error(place + ".shape: " + describeJson(dim) +
                      ", expected a size or a symbol");
     }
   }
@@ -191,7 +194,10 @@ tandem_status tandem_infer(const char *op, const char *operands,
     auto info = definedOp(op);
     if (!info)
       return fail(TANDEM_UNKNOWN, info.error(), error);
-    json listed = json::parse(operands, nullptr, false);
+    const Result<json> parsed = parseJson(operands, "operands");
+    if (!parsed)
+      return fail(TANDEM_INVALID, parsed.error(), error);
+    const json &listed = *parsed;
     if (!listed.is_array())
       return fail(TANDEM_INVALID, Error("operands: not a JSON list"), error);
     std::vector<TensorType> types;
@@ -210,8 +216,11 @@ tandem_status tandem_infer(const char *op, const char *operands,
       return fail(TANDEM_INVALID, given.error(), error);
     if (auto r = checkParams(**info, *given); !r)
       return fail(TANDEM_INVALID, r.error(), error);
-    auto declared = partialTypeFrom(
-        out ? json::parse(out, nullptr, false) : json::object(), "out");
+    const Result<json> outType =
+        out ? parseJson(out, "out") : Result<json>(json::object());
+    if (!outType)
+      return fail(TANDEM_INVALID, outType.error(), error);
+    auto declared = partialTypeFrom(*outType, "out");
     if (!declared)
       return fail(TANDEM_INVALID, declared.error(), error);
     auto inferred =

@@ -2,7 +2,11 @@
 #include "codegen/capi/Objects.h"
 
 #include "harness/tools/Command.h"
+#include "refops/core/JsonText.h"
 
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
 #include <iostream>
 #include <sstream>
 
@@ -14,7 +18,10 @@ extern "C" {
 
 tandem_status tandem_fuzz(const char *text, char **report, char **error) {
   return guarded(error, [&] {
-    json words = json::parse(text, nullptr, false);
+    const Result<json> parsed = parseJson(text, "arguments");
+    if (!parsed)
+      return fail(TANDEM_INVALID, parsed.error(), error);
+    const json &words = *parsed;
     bool fits = words.is_array();
     for (const json &word : words)
       fits = fits && word.is_string();
@@ -27,8 +34,9 @@ tandem_status tandem_fuzz(const char *text, char **report, char **error) {
     arguments.push_back("--json");
     std::ostringstream out, err;
     int status = harness::runCommand(arguments, out, err);
-    // 1 is a search that found something: a result, not an error.
-    if (status > 1)
+    // 1 is a search that found something, and one that Ctrl-C stopped says so:
+    // results, not errors.
+    if (status == 2)
       return fail(TANDEM_INVALID, Error(err.str()), error);
     *report = give(out.str());
     return TANDEM_OK;
@@ -36,6 +44,13 @@ tandem_status tandem_fuzz(const char *text, char **report, char **error) {
 }
 
 int tandem_main(int argc, const char *const *argv) {
+  // A closed pipe is an error that the command reports, not its death.
+  std::signal(SIGPIPE, SIG_IGN);
+  // Else the first file that is opened becomes standard output. Read-only, so
+  // that printing fails as it does on a closed one.
+  for (int standard = 0; standard < 3; ++standard)
+    if (fcntl(standard, F_GETFD) < 0 && errno == EBADF)
+      (void)!open("/dev/null", O_RDONLY);
   try {
     std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
     return harness::runCommand(arguments, std::cout, std::cerr);

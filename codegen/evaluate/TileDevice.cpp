@@ -1,6 +1,7 @@
 //===- TileDevice.cpp - A device that executes the tile stage -------------===//
 #include "codegen/Compiler.h"
 #include "codegen/evaluate/Interpreter.h"
+#include "refops/core/RecordSymbols.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,6 +24,7 @@ struct TileKernel final : LoadedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;
   LaunchRecord record;
+  LaunchSymbols symbols;
 };
 
 class TileDevice final : public Device {
@@ -113,6 +115,10 @@ Result<std::shared_ptr<LoadedKernel>> TileDevice::load(const Kernel &kernel) {
     if (mlir::failed(kindOf(type)) || mlir::isa<mlir::RankedTensorType>(type))
       return Error(name + ": kernel arguments are pointers and scalars");
   loaded->record = kernel.launch;
+  Result<LaunchSymbols> symbols = resolveSymbols(loaded->record);
+  if (!symbols)
+    return symbols.error();
+  loaded->symbols = symbols.take();
   if (loaded->function.getNumArguments() != kernel.launch.args.size())
     return Error(name + ": the tile stage has " +
                  std::to_string(loaded->function.getNumArguments()) +
@@ -125,16 +131,18 @@ Result<LaunchReport> TileDevice::launch(LoadedKernel &loaded,
                                         const std::vector<Operand> &operands,
                                         const LaunchOptions &options) {
   auto &kernel = static_cast<TileKernel &>(loaded);
-  Result<BoundLaunch> bound = bindLaunch(kernel.record, operands);
-  if (!bound)
-    return bound.error();
+  BoundLaunch bound;
+  if (Result<void> r =
+          bindLaunch(kernel.record, kernel.symbols, operands, bound);
+      !r)
+    return r.error();
   LaunchReport report;
-  if (bound->isNoOp())
+  if (bound.isNoOp())
     return report;
 
   std::lock_guard lock(mutex);
   uint64_t slot = 0, workspace = 0;
-  std::vector<uint64_t> arguments = bound->args;
+  std::vector<uint64_t> arguments = bound.args;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (kernel.record.args[i].kind == KernelArg::Kind::ErrorSlot) {
       Result<uint64_t> address = memory.allocate(8, "error slot");
@@ -143,7 +151,7 @@ Result<LaunchReport> TileDevice::launch(LoadedKernel &loaded,
       slot = arguments[i] = *address;
       std::memset(reinterpret_cast<void *>(slot), 0xff, 8);
     } else if (kernel.record.args[i].kind == KernelArg::Kind::Workspace) {
-      const uint64_t bytes = uint64_t(bound->workspaceBytes);
+      const uint64_t bytes = uint64_t(bound.workspaceBytes);
       Result<uint64_t> address = memory.allocate(bytes, "workspace");
       if (!address)
         return address.error();
@@ -154,7 +162,7 @@ Result<LaunchReport> TileDevice::launch(LoadedKernel &loaded,
 
   Interpreter interpreter(memory, report);
   Result<void> ran;
-  const auto &grid = bound->grid;
+  const auto &grid = bound.grid;
   auto runAll = [&] {
     for (int64_t z = 0; z < grid[2]; ++z)
       for (int64_t y = 0; y < grid[1]; ++y)

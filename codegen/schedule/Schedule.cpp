@@ -1,36 +1,100 @@
 //===- Schedule.cpp - Choice of family and its parameters -----------------===//
 #include "codegen/schedule/Schedule.h"
 
+#include "codegen/schedule/Parameters.h"
 #include "refops/core/Spelling.h"
 
+#include <algorithm>
 #include <charconv>
 
 using namespace tandem;
 using namespace tandem::codegen;
 
-/// Parameter names and the families that read them.
-static constexpr const char *parameterNames[] = {
-    "block",  // row-wise: the longest row that one tile holds
-    "chunk",  // row-wise: columns of a tile where rows are longer
-    "rows",   // row-wise: rows of a tile
-    "warps",  // all: warps of a CTA
-    "tile_m", // matmul: rows of a tile
-    "tile_n", // matmul, gemv: columns of a tile
-    "tile_k", // matmul, gemv: k elements of a loop step
+namespace {
+/// A parameter and the families that read it.
+struct Parameter {
+  const char *name;
+  bool rowWise, matmul, gemv;
+
+  bool isReadBy(Family family) const {
+    return family == Family::RowWise  ? rowWise
+           : family == Family::Matmul ? matmul
+                                      : gemv;
+  }
 };
+} // namespace
+
+static constexpr Parameter parameters[] = {
+    // The longest row that one tile holds.
+    {"block", true, false, false},
+    // Columns of a tile where rows are longer.
+    {"chunk", true, false, false},
+    // Rows of a tile.
+    {"rows", true, false, false},
+    // Warps of a CTA.
+    {"warps", true, true, true},
+    // Rows, columns and k elements of a tile.
+    {"tile_m", false, true, false},
+    {"tile_n", false, true, true},
+    {"tile_k", false, true, true},
+};
+
+static constexpr std::pair<Family, const char *> familyNames[] = {
+    {Family::RowWise, "row-wise"},
+    {Family::Matmul, "matmul"},
+    {Family::Gemv, "gemv"}};
+
+static std::string familiesThatRead(const Parameter &parameter) {
+  std::string text;
+  for (auto [family, name] : familyNames)
+    if (parameter.isReadBy(family))
+      text += (text.empty() ? "" : " and ") + std::string(name);
+  return text;
+}
+
+static const Parameter *findParameter(const std::string &name) {
+  for (const Parameter &parameter : parameters)
+    if (name == parameter.name)
+      return &parameter;
+  return nullptr;
+}
 
 Result<void> codegen::checkParameterNames(const CompileOptions &options) {
   Error errors;
+  std::string known;
+  for (const Parameter &parameter : parameters)
+    known += (known.empty() ? "" : ", ") + std::string(parameter.name);
+  for (const auto &[name, value] : options.set)
+    if (!findParameter(name))
+      errors.messages.push_back("set: no schedule parameter is named " +
+                                quote(name) + ", expected one of " + known);
+  if (!errors.messages.empty())
+    return errors;
+  return {};
+}
+
+Result<void> codegen::checkParametersAreRead(const CompileOptions &options,
+                                             const Partition &parts) {
+  Error errors;
   for (const auto &[name, value] : options.set) {
-    std::string known;
-    bool isKnown = false;
-    for (const char *parameter : parameterNames) {
-      isKnown |= name == parameter;
-      known += (known.empty() ? "" : ", ") + std::string(parameter);
+    const Parameter *parameter = findParameter(name);
+    if (!parameter)
+      continue;
+    bool isRead = false;
+    std::string present;
+    for (auto [family, familyName] : familyNames) {
+      if (std::none_of(
+              parts.kernels.begin(), parts.kernels.end(),
+              [&](const KernelPlan &plan) { return plan.family == family; }))
+        continue;
+      isRead |= parameter->isReadBy(family);
+      present += (present.empty() ? "" : " and ") + std::string(familyName);
     }
-    if (!isKnown)
-      errors.messages.push_back("set: no schedule parameter is named '" + name +
-                                "', expected one of " + known);
+    if (!isRead)
+      errors.messages.push_back("set: " + name + ": only " +
+                                familiesThatRead(*parameter) +
+                                " kernels read it, this recipe has " +
+                                (present.empty() ? "none" : present));
   }
   if (!errors.messages.empty())
     return errors;

@@ -256,8 +256,18 @@ void Runner::addFailures(CampaignReport &report, Device &device) {
     CampaignFailure found;
     found.index = static_cast<int64_t>(index);
     found.original = *caseOf(found.index);
-    const ShrunkCase shrunk = shrinkCase(found.original, what, engine, device,
-                                         options.run, options.limits);
+    // Whoever stopped the search waits for the report, not for a small case:
+    // the line replays and shrinks later.
+    if (options.stop && options.stop->load()) {
+      found.smallest = found.original;
+      found.failure = record.outcome.failure;
+      report.failures.push_back(std::move(found));
+      continue;
+    }
+    ShrinkLimits limits = options.limits;
+    limits.stop = options.stop;
+    const ShrunkCase shrunk =
+        shrinkCase(found.original, what, engine, device, options.run, limits);
     found.smallest = shrunk.smallest;
     found.shrinkSteps = shrunk.steps;
     found.isMinimal = shrunk.isMinimal;
@@ -309,8 +319,8 @@ Result<CampaignReport> Runner::run() {
     return *error;
   tally(report);
   report.seconds = elapsed();
-  report.wasStopped = options.stop && options.stop->load();
   addFailures(report, *devices[0]);
+  report.wasStopped = options.stop && options.stop->load();
   return report;
 }
 

@@ -56,6 +56,7 @@ json tandem::harness::reportToJson(const CampaignReport &report) {
                              {"shrink_steps", failure.shrinkSteps},
                              {"minimal", failure.isMinimal}});
   j["failures_not_shrunk"] = report.failuresNotShrunk;
+  j["stopped"] = report.wasStopped;
   return j;
 }
 

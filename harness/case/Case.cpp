@@ -3,6 +3,8 @@
 
 #include "harness/case/Hash.h"
 #include "harness/io/Files.h"
+#include "refops/core/JsonText.h"
+#include "refops/core/Spelling.h"
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -23,7 +25,7 @@ std::string Case::line() const {
 std::string Case::name() const { return contentHash(line()).substr(0, 12); }
 
 static Result<Case> badLine(std::string_view line, const std::string &why) {
-  return Error("case '" + std::string(line) + "': " + why);
+  return Error("case " + quote(line) + ": " + why);
 }
 
 Result<Case> tandem::harness::parseCaseLine(std::string_view line) {
@@ -38,8 +40,8 @@ Result<Case> tandem::harness::parseCaseLine(std::string_view line) {
   result.scope = line.substr(0, middle);
   const std::string_view version = line.substr(middle + 1, last - middle - 1);
   if (version != std::to_string(generatorVersion))
-    return badLine(line, "made by generator version '" + std::string(version) +
-                             "', this is version " +
+    return badLine(line, "made by generator version " + quote(version) +
+                             ", this is version " +
                              std::to_string(generatorVersion));
   std::string_view rest = line.substr(last + 1);
   while (!rest.empty()) {
@@ -49,8 +51,7 @@ Result<Case> tandem::harness::parseCaseLine(std::string_view line) {
         std::from_chars(word.data(), word.data() + word.size(), value);
     if (code != std::errc() || end != word.data() + word.size())
       return badLine(line, "choice " + std::to_string(result.choices.size()) +
-                               ": expected a number, got '" +
-                               std::string(word) + "'");
+                               ": expected a number, got " + quote(word));
     result.choices.push_back(value);
     rest = word.size() == rest.size() ? "" : rest.substr(word.size() + 1);
   }
@@ -70,7 +71,7 @@ Result<Case> tandem::harness::parseCaseLine(std::string_view line) {
   const OpInfo *op = findOpInfo(result.scope);
   if (!op || !op->defined) {
     const std::string_view near = nearestOpName(result.scope);
-    return badLine(line, "no op is named '" + result.scope + "'" +
+    return badLine(line, "no op is named " + quote(result.scope) +
                              (near.empty() ? ""
                                            : "; did you mean '" +
                                                  std::string(near) + "'?"));
@@ -94,9 +95,12 @@ std::string tandem::harness::writeCaseFile(const CaseFile &file) {
 Result<CaseFile> tandem::harness::readCaseFile(std::string_view text,
                                                std::string_view file) {
   const std::string place(file);
-  json j = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (j.is_discarded() || !j.is_object())
-    return Error(place + ": expected a JSON object");
+  const Result<json> parsed = parseJson(text, file);
+  if (!parsed)
+    return parsed.error();
+  const json &j = *parsed;
+  if (!j.is_object())
+    return Error(place + ": expected an object, got " + describeJson(j));
   if (!j.contains("tandem_case") || j["tandem_case"] != 1)
     return Error(place +
                  ": tandem_case: expected 1, the version of the format");

@@ -1,9 +1,11 @@
 //===- Npy.cpp - NumPy's array files --------------------------------------===//
 #include "harness/io/Tensors.h"
 
+#include "refops/core/Spelling.h"
+
+#include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <limits>
 
 using namespace tandem;
 using namespace tandem::harness;
@@ -15,46 +17,142 @@ static const std::pair<std::string_view, DType> names[] = {
     {"<i4", DType::I32}, {"<i8", DType::I64}, {"|i1", DType::I8},
     {"|u1", DType::U8},  {"<V2", DType::BF16}};
 
-/// The text of \p key's value in a header like `{'descr': '<f4', ...}`.
-static std::string_view valueOf(std::string_view header, std::string_view key) {
-  const size_t at = header.find("'" + std::string(key) + "':");
-  if (at == std::string_view::npos)
-    return {};
-  std::string_view rest = header.substr(at + key.size() + 3);
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  if (rest.starts_with("'"))
-    return rest.substr(1, rest.find('\'', 1) - 1);
-  if (rest.starts_with("("))
-    return rest.substr(1, rest.find(')') - 1);
-  return rest.substr(0, rest.find_first_of(",} "));
-}
+namespace {
+/// The header's members; a dict literal of Python, of which NumPy writes only
+/// strings, True and False, and tuples of integers.
+struct Header {
+  std::optional<std::string> descr;
+  std::optional<bool> fortranOrder;
+  std::optional<Dims> shape;
+};
 
-static Result<Dims> shapeFrom(std::string_view text, const std::string &file) {
-  Dims shape;
-  int64_t elements = 1;
-  for (size_t i = 0; i < text.size();) {
-    if (text[i] == ' ' || text[i] == ',') {
-      ++i;
-      continue;
+class HeaderReader {
+public:
+  HeaderReader(std::string_view text, const std::string &file)
+      : text(text), file(file) {}
+
+  Result<Header> read() {
+    if (!accept('{'))
+      return fail("header: expected a Python dict");
+    while (!accept('}')) {
+      const std::optional<std::string> key = readString();
+      if (!key || !accept(':'))
+        return fail("header: expected 'NAME': VALUE at byte " +
+                    std::to_string(at));
+      if (Result<void> ok = readMember(*key); !ok)
+        return ok.error();
+      if (!accept(',') && !(peek() == '}'))
+        return fail("header: expected ',' or '}' at byte " +
+                    std::to_string(at));
     }
-    int64_t size = 0;
-    const auto [end, code] =
-        std::from_chars(text.data() + i, text.data() + text.size(), size);
-    if (code != std::errc() || size < 0)
-      return Error(file + ": shape: expected sizes, got '" + std::string(text) +
-                   "'");
-    if (size > 0 &&
-        elements > std::numeric_limits<int32_t>::max() * int64_t(1024) / size)
-      return Error(file + ": shape: too many elements");
-    elements *= size;
-    shape.push_back(size);
-    i = static_cast<size_t>(end - text.data());
+    if (peek())
+      return fail("header: goes on after its end");
+    if (!header.descr || !header.fortranOrder || !header.shape)
+      return fail(std::string("header: '") +
+                  (!header.descr          ? "descr"
+                   : !header.fortranOrder ? "fortran_order"
+                                          : "shape") +
+                  "' is missing");
+    return std::move(header);
   }
-  if (shape.size() > maxRank)
-    return Error(file + ": shape: " + std::to_string(shape.size()) +
-                 " dims, at most " + std::to_string(maxRank));
-  return shape;
-}
+
+private:
+  Error fail(const std::string &what) const {
+    return Error(file + ": " + what);
+  }
+
+  /// The next character that is no space; 0 at the end.
+  char peek() {
+    while (at < text.size() && (text[at] == ' ' || text[at] == '\n'))
+      ++at;
+    return at < text.size() ? text[at] : '\0';
+  }
+  bool accept(char c) {
+    const bool found = peek() == c;
+    at += found;
+    return found;
+  }
+
+  std::optional<std::string> readString() {
+    const char mark = peek();
+    if (mark != '\'' && mark != '"')
+      return std::nullopt;
+    const size_t end = text.find(mark, at + 1);
+    if (end == std::string_view::npos)
+      return std::nullopt;
+    std::string value(text.substr(at + 1, end - at - 1));
+    at = end + 1;
+    return value;
+  }
+
+  std::string_view word() {
+    peek();
+    return text.substr(at, text.find_first_of(",}) ", at) - at);
+  }
+
+  Result<void> readMember(const std::string &key) {
+    if (key == "descr" && !header.descr) {
+      header.descr = readString();
+      if (header.descr)
+        return {};
+      return fail("descr: expected a string; arrays with fields are not "
+                  "supported");
+    }
+    if (key == "fortran_order" && !header.fortranOrder) {
+      const std::string_view value = word();
+      if (value != "True" && value != "False")
+        return fail("fortran_order: expected True or False, got " +
+                    quote(value));
+      header.fortranOrder = value == "True";
+      at += value.size();
+      return {};
+    }
+    if (key == "shape" && !header.shape)
+      return readShape();
+    return fail("header: " + quote(key) +
+                (key == "descr" || key == "fortran_order" || key == "shape"
+                     ? " is given twice"
+                     : " is no member that tandem knows"));
+  }
+
+  Result<void> readShape() {
+    if (!accept('('))
+      return fail("shape: expected a tuple, got " + quote(word()));
+    Dims shape;
+    int64_t elements = 1;
+    while (!accept(')')) {
+      const std::string_view digits = word();
+      int64_t size = 0;
+      const auto [end, code] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), size);
+      if (digits.empty() || code != std::errc() ||
+          end != digits.data() + digits.size() || size < 0)
+        return fail("shape: expected sizes, got " + quote(digits));
+      at += digits.size();
+      // Counted without zeros: strides are products of the other sizes.
+      if (__builtin_mul_overflow(elements, std::max<int64_t>(size, 1),
+                                 &elements) ||
+          elements > maxElements)
+        return fail("shape: more than " + std::to_string(maxElements) +
+                    " elements");
+      shape.push_back(size);
+      if (!accept(',') && peek() != ')')
+        return fail("shape: expected ',' or ')' at byte " + std::to_string(at));
+    }
+    if (shape.size() > maxRank)
+      return fail("shape: " + std::to_string(shape.size()) + " dims, at most " +
+                  std::to_string(maxRank));
+    header.shape = std::move(shape);
+    return {};
+  }
+
+  static constexpr int64_t maxElements = int64_t(1) << 41;
+  std::string_view text;
+  const std::string &file;
+  size_t at = 0;
+  Header header;
+};
+} // namespace
 
 static std::optional<DType> dtypeFrom(std::string_view descr,
                                       std::optional<DType> wanted) {
@@ -69,12 +167,29 @@ static std::optional<DType> dtypeFrom(std::string_view descr,
   return std::nullopt;
 }
 
+/// What to do about a type that is not read.
+static std::string whyNoType(std::string_view descr) {
+  if (descr.starts_with(">"))
+    return " is big-endian, expected little-endian: save it with "
+           "x.astype(x.dtype.newbyteorder('<'))";
+  if (descr.find('O') != std::string_view::npos)
+    return " holds Python objects, expected numbers";
+  return " is no type that tandem knows, expected one of <f2, <f4, <f8, <i4, "
+         "<i8, |i1, |u1, or raw bytes |V1, <V2 of a small float";
+}
+
 Result<HostTensor> tandem::harness::readNpy(std::string_view bytes,
                                             const std::string &file,
                                             std::optional<DType> wanted) {
-  if (bytes.size() < 10 || bytes.substr(0, 6) != magic)
+  if (bytes.substr(0, 6) != magic)
     return Error(file + ": not an npy file");
-  const bool isLong = bytes[6] >= 2;
+  if (bytes.size() < 10)
+    return Error(file + ": the header is cut off");
+  const int version = static_cast<unsigned char>(bytes[6]);
+  if (version < 1 || version > 3)
+    return Error(file + ": expected version 1, 2 or 3 of the format, got " +
+                 std::to_string(version));
+  const bool isLong = version >= 2;
   uint32_t length = 0;
   const size_t start = isLong ? 12 : 10;
   if (bytes.size() < start)
@@ -82,18 +197,17 @@ Result<HostTensor> tandem::harness::readNpy(std::string_view bytes,
   std::memcpy(&length, bytes.data() + 8, isLong ? 4 : 2);
   if (bytes.size() - start < length)
     return Error(file + ": the header is cut off");
-  const std::string_view header = bytes.substr(start, length);
-  const std::string_view descr = valueOf(header, "descr");
-  const std::optional<DType> type = dtypeFrom(descr, wanted);
+  Result<Header> header =
+      HeaderReader(bytes.substr(start, length), file).read();
+  if (!header)
+    return header.error();
+  const std::optional<DType> type = dtypeFrom(*header->descr, wanted);
   if (!type)
-    return Error(file + ": descr: '" + std::string(descr) +
-                 "' is no type that tandem knows");
-  Result<Dims> shape = shapeFrom(valueOf(header, "shape"), file);
-  if (!shape)
-    return shape.error();
+    return Error(file + ": descr: " + quote(*header->descr) +
+                 whyNoType(*header->descr));
   HostTensor tensor;
-  tensor.desc = contiguous(*type, shape.take());
-  if (valueOf(header, "fortran_order") == "True") {
+  tensor.desc = contiguous(*type, std::move(*header->shape));
+  if (*header->fortranOrder) {
     int64_t stride = 1;
     for (size_t d = 0; d < tensor.desc.rank(); ++d) {
       tensor.desc.strides[d] = stride;

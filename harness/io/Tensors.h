@@ -28,6 +28,13 @@ Result<std::map<std::string, HostTensor>>
 readSafetensors(std::string_view bytes, const std::string &file);
 std::string writeSafetensors(const std::map<std::string, HostTensor> &tensors);
 
+/// The elements in row-major order, wherever the strides put them.
+std::vector<std::byte> rowMajorElements(HostTensor &tensor);
+
+/// Gives \p tensor zeros for its shape; fails, naming \p place, where the shape
+/// is none or memory does not hold it.
+Result<void> allocateElements(HostTensor &tensor, const std::string &place);
+
 /// Reads one tensor from `F.npy`, `F.safetensors` (the tensor called \p name,
 /// or the only one) or `F.safetensors:NAME`.
 Result<HostTensor> readTensor(const std::string &source,

@@ -23,7 +23,7 @@ private:
   /// Adopts \p candidate if it is simpler and fails.
   bool attempt(ChoiceSequence candidate);
   bool isOver() const {
-    return steps >= limits.steps ||
+    return steps >= limits.steps || (limits.stop && limits.stop->load()) ||
            std::chrono::steady_clock::now() >= deadline;
   }
 

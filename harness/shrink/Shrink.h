@@ -11,6 +11,7 @@
 
 #include "harness/case/Choices.h"
 
+#include <atomic>
 #include <functional>
 #include <optional>
 
@@ -28,6 +29,8 @@ using TrialFunction = std::function<Trial(const ChoiceSequence &)>;
 struct ShrinkLimits {
   int steps = 500;
   double seconds = 300;
+  /// Set from outside to stop after the case in flight.
+  const std::atomic<bool> *stop = nullptr;
 };
 
 struct Shrunk {

@@ -221,9 +221,8 @@ Command tandem::tools::benchCommand(CLI::App &parent) {
   app->require_subcommand(1);
   CLI::App *emulator =
       app->add_subcommand("emulator", "The emulator, with all checks");
-  emulator->add_option("--seconds", options->seconds, "Least time for each")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1000.0));
+  addSeconds(emulator, options->seconds, "Least time for each")
+      ->capture_default_str();
   emulator->add_flag("--json", options->json, "Print JSON");
   return {app, [options] { return benchEmulator(*options); }};
 }

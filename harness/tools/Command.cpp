@@ -4,6 +4,7 @@
 #include "harness/tools/Mutate.h"
 
 #include <algorithm>
+#include <new>
 #include <ostream>
 
 using namespace tandem;
@@ -19,7 +20,7 @@ int tandem::harness::runCommand(const std::vector<std::string> &arguments,
   app.set_version_flag("--version", "tandem 0.1.0");
   app.footer("`tandem COMMAND --help` shows an example of each.\n"
              "Exit codes: 0 nothing wrong, 1 something was found, 2 could not "
-             "do it.");
+             "do it, 130 stopped by Ctrl-C.");
   const std::vector<Command> commands = {
       opsCommand(app),        verifyCommand(app), compileCommand(app),
       tools::runCommand(app), fuzzCommand(app),   replayCommand(app),
@@ -32,7 +33,7 @@ int tandem::harness::runCommand(const std::vector<std::string> &arguments,
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::Success &help) {
     app.exit(help, out, err);
-    return 0;
+    return out.flush() ? 0 : exitCannot;
   } catch (const CLI::ParseError &error) {
     complain("tandem: %s\n", error.what());
     return exitCannot;
@@ -40,7 +41,18 @@ int tandem::harness::runCommand(const std::vector<std::string> &arguments,
   for (const Command &command : commands) {
     if (!command.app->parsed())
       continue;
-    Result<int> code = command.run();
+    Result<int> code = Error();
+    try {
+      code = command.run();
+    } catch (const std::bad_alloc &) {
+      code = Error("out of memory");
+    }
+    out.flush();
+    if (const std::string reason = outputFailure(); !reason.empty()) {
+      complain("tandem %s: standard output: cannot be written: %s\n",
+               command.app->get_name().c_str(), reason.c_str());
+      return exitCannot;
+    }
     if (code)
       return *code;
     complain("tandem %s: %s\n", command.app->get_name().c_str(),

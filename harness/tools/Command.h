@@ -15,7 +15,8 @@ namespace tandem::harness {
 
 /// Runs `tandem ARGUMENTS...` (without the program's name). Results go to
 /// \p out, messages and progress to \p err. Gives the exit status: 0 fine, 1
-/// something was found or is missing, 2 could not run.
+/// something was found or is missing, 2 could not run, 128 + N stopped by
+/// signal N with nothing found.
 int runCommand(const std::vector<std::string> &arguments, std::ostream &out,
                std::ostream &err);
 

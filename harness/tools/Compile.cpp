@@ -141,12 +141,17 @@ static Result<int> run(const Options &options) {
   Result<Recipe> recipe = loadRecipe(options.recipe);
   if (!recipe)
     return recipe.error();
-  for (const std::string &warning : recipe->warnings)
-    complain("warning: %s\n", warning.c_str());
+  // A generated recipe may have a hundred thousand of them.
+  constexpr size_t mostWarnings = 20;
+  const size_t warnings = std::min(recipe->warnings.size(), mostWarnings);
+  for (size_t i = 0; i < warnings; ++i)
+    complain("warning: %s\n", recipe->warnings[i].c_str());
+  if (recipe->warnings.size() > warnings)
+    complain("warning: and %zu more\n", recipe->warnings.size() - warnings);
   auto set = pairsFrom(options.set, "--set");
   if (!set)
     return set.error();
-  Result<DimBindings> dims = dimsFrom(options.dims);
+  Result<DimBindings> dims = dimsFrom(options.dims, *recipe);
   if (!dims)
     return dims.error();
   if (options.stage == "insn") {
@@ -181,19 +186,22 @@ static Result<int> run(const Options &options) {
       return text.error();
     texts.push_back(text.take());
   }
+  std::vector<std::string> records;
+  for (const ProgramLaunch &launch : launches)
+    records.push_back(writeLaunchRecord(launch.kernel->launch));
+  std::vector<FileContents> files;
   for (size_t i = 0; i < texts.size(); ++i) {
-    if (options.output.empty() && texts.size() > 1)
+    if (!options.output.empty())
+      files.push_back({numbered(options.output, i, texts.size()), texts[i]});
+    if (!options.launch.empty())
+      files.push_back({numbered(options.launch, i, texts.size()), records[i]});
+  }
+  if (Result<void> ok = writeFiles(files); !ok)
+    return ok.error();
+  for (size_t i = 0; i < texts.size() && options.output.empty(); ++i) {
+    if (texts.size() > 1)
       print("// kernel %zu of %zu\n", i, texts.size());
-    if (Result<void> ok =
-            emit(numbered(options.output, i, texts.size()), texts[i]);
-        !ok)
-      return ok.error();
-    if (options.launch.empty())
-      continue;
-    if (Result<void> ok =
-            writeFile(numbered(options.launch, i, texts.size()),
-                      writeLaunchRecord(launches[i].kernel->launch));
-        !ok)
+    if (Result<void> ok = emit("", texts[i]); !ok)
       return ok.error();
   }
   if (options.explain)

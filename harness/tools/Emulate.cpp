@@ -2,21 +2,18 @@
 //
 // The launch file is a launch record (refops/core/LaunchRecord.h), of which all
 // but the kernel's name, grid and block may be absent, with one more member,
-// what the operands are in this call:
-//
-//   "call": { "x": {"shape": [4, 64], "file": "x.npy"},
-//             "y": {"shape": [4, 64]} }
-//
-// An operand takes "strides", and "file", or "values" (a kind of
-// harness/gen/Values.h) and "seed"; an output is poison when it says neither.
+// "call" (harness/tools/CallReader.h).
 //
 //===----------------------------------------------------------------------===//
-#include "harness/gen/Values.h"
 #include "harness/io/Files.h"
 #include "harness/io/Tensors.h"
 #include "harness/run/Buffer.h"
+#include "harness/tools/CallReader.h"
 #include "harness/tools/Subcommands.h"
+#include "refops/core/JsonText.h"
+#include "refops/core/Spelling.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -36,72 +33,10 @@ struct Options {
   int explore = 1;
   uint64_t seed = 0;
   std::string approximation; // all in turn when empty
-  uint64_t budget = 0;
+  int64_t budget = 0;
   bool json = false;
 };
-
-struct CallOperand {
-  TensorDesc desc;
-  /// Empty when the operand starts as poison.
-  std::vector<std::byte> elements;
-  bool isFilled = false;
-};
 } // namespace
-
-static Result<CallOperand> operandFrom(const RecordOperand &operand,
-                                       const json &call,
-                                       const std::string &file) {
-  const std::string place = file + ": call." + operand.name;
-  if (!call.is_object() || !call.contains(operand.name))
-    return Error(place + ": missing, the kernel takes this operand");
-  const json &entry = call[operand.name];
-  CallOperand result;
-  // nlohmann::json throws on members of another type; it ends here.
-  try {
-    if (entry.contains("file")) {
-      Result<HostTensor> tensor = readTensor(entry["file"].get<std::string>(),
-                                             operand.name, operand.dtype);
-      if (!tensor)
-        return tensor.error();
-      if (tensor->desc.dtype != operand.dtype)
-        return Error(place + ": expected " +
-                     std::string(dtypeName(operand.dtype)) + ", the file has " +
-                     std::string(dtypeName(tensor->desc.dtype)));
-      result.desc = tensor->desc;
-      result.elements = tensor->bytes;
-      result.isFilled = true;
-    } else {
-      result.desc = contiguous(operand.dtype, entry.at("shape").get<Dims>());
-      for (int64_t size : result.desc.shape)
-        if (size < 0)
-          return Error(place + ": shape: expected sizes, got " +
-                       entry["shape"].dump());
-      if (entry.contains("values") ||
-          operand.role != RecordOperand::Role::Out) {
-        ValueSpec values;
-        values.kind = entry.value("values", "normal");
-        values.seed = entry.value("seed", uint64_t(1));
-        values.limit = entry.value("limit", int64_t(0));
-        result.elements.resize(static_cast<size_t>(result.desc.numElements()) *
-                               dtypeSize(operand.dtype));
-        if (Result<void> ok =
-                fillValues(values, {result.desc, result.elements.data()});
-            !ok)
-          return Error(place + ": " + ok.error().text());
-        result.isFilled = true;
-      }
-    }
-    if (entry.contains("strides"))
-      result.desc.strides = entry["strides"].get<Dims>();
-  } catch (const json::exception &error) {
-    return Error(place + ": " + error.what());
-  }
-  if (result.desc.strides.size() != result.desc.shape.size())
-    return Error(place + ": strides: expected " +
-                 std::to_string(result.desc.shape.size()) + " numbers, got " +
-                 std::to_string(result.desc.strides.size()));
-  return result;
-}
 
 static LaunchOptions launchOptions(const Options &options, uint64_t seed,
                                    const std::string &approximation) {
@@ -116,7 +51,7 @@ static LaunchOptions launchOptions(const Options &options, uint64_t seed,
   launch.checkAsync = has("async");
   launch.scheduleSeed = seed;
   launch.approximation = approximation;
-  launch.budget = options.budget;
+  launch.budget = static_cast<uint64_t>(options.budget);
   return launch;
 }
 
@@ -170,8 +105,8 @@ static Result<EmulatedRun> runOnce(const Options &options, const Kernel &kernel,
     if (!buffer)
       return buffer.error();
     buffers.push_back(buffer.take());
-    if (operands[o].isFilled)
-      if (Result<void> ok = buffers.back().writeElements(operands[o].elements);
+    if (operands[o].elements)
+      if (Result<void> ok = buffers.back().writeElements(*operands[o].elements);
           !ok)
         return ok.error();
     arguments.push_back(buffers.back().operand());
@@ -216,24 +151,40 @@ differences(const LaunchRecord &record,
   return result;
 }
 
-static Result<void>
-writeOutputs(const std::map<std::string, std::string> &outputs,
-             const LaunchRecord &record,
-             const std::vector<CallOperand> &operands,
-             const EmulatedRun &outcome) {
-  for (const auto &[name, path] : outputs) {
+/// The file of each operand that is written.
+using OutputFiles = std::map<size_t, std::string>;
+
+static Result<OutputFiles> outputsFrom(const Options &options,
+                                       const LaunchRecord &record) {
+  auto pairs = pairsFrom(options.outputs, "--output");
+  if (!pairs)
+    return pairs.error();
+  OutputFiles outputs;
+  for (const auto &[name, path] : *pairs) {
     size_t o = 0;
-    while (o < operands.size() && record.operands[o].name != name)
+    while (o < record.operands.size() && record.operands[o].name != name)
       ++o;
-    if (o == operands.size())
-      return Error("--output: no operand is named '" + name + "'");
+    if (o == record.operands.size())
+      return Error("--output: no operand is named " + quote(name));
+    outputs[o] = path;
+  }
+  return outputs;
+}
+
+static Result<void> writeOutputs(const OutputFiles &outputs,
+                                 const std::vector<CallOperand> &operands,
+                                 const EmulatedRun &outcome) {
+  std::vector<std::string> texts;
+  std::vector<FileContents> files;
+  for (const auto &[o, path] : outputs) {
     HostTensor tensor;
     tensor.desc = contiguous(operands[o].desc.dtype, operands[o].desc.shape);
     tensor.bytes = outcome.elements[o];
-    if (Result<void> ok = writeFile(path, writeNpy(tensor)); !ok)
-      return ok;
+    texts.push_back(writeNpy(tensor));
   }
-  return {};
+  for (const auto &[o, path] : outputs)
+    files.push_back({path, texts[files.size()]});
+  return writeFiles(files);
 }
 
 /// Schedules, fill patterns and members of the envelope in turn: two schedules
@@ -241,7 +192,7 @@ writeOutputs(const std::map<std::string, std::string> &outputs,
 /// members may differ, which is said.
 static Result<int> explore(const Options &options, const Kernel &kernel,
                            const std::vector<CallOperand> &operands,
-                           const std::map<std::string, std::string> &outputs) {
+                           const OutputFiles &outputs) {
   // "fused" contracts plain products and sums, as ptxas may.
   static const std::vector<std::string> members = {"nearest", "fused", "low",
                                                    "high", "random"};
@@ -284,9 +235,7 @@ static Result<int> explore(const Options &options, const Kernel &kernel,
       instructions = outcome->report.threadInstructions;
       if (!options.json && !printed.empty())
         print("%s", printed.c_str());
-      if (Result<void> ok =
-              writeOutputs(outputs, kernel.launch, operands, *outcome);
-          !ok)
+      if (Result<void> ok = writeOutputs(outputs, operands, *outcome); !ok)
         return ok.error();
     }
     auto compare = [&](const EmulatedRun &with, bool isPermitted) {
@@ -340,38 +289,40 @@ static Result<int> run(const Options &options) {
   Result<std::string> text = readFile(options.launch);
   if (!text)
     return text.error();
-  json document = json::parse(*text, nullptr, false);
-  if (!document.is_object())
-    return Error(options.launch + ": expected a JSON object");
-  const json call = document.value("call", json::object());
-  document.erase("call");
-  // Who has only a PTX file leaves out what a foreign kernel does not have.
-  LaunchRecord usual;
-  usual.target = "sm_90a";
-  const json defaults = json::parse(writeLaunchRecord(usual));
-  for (const char *member :
-       {"target", "operands", "args", "cluster", "shared_bytes",
-        "preconditions", "ctas_communicate", "contract"})
-    if (!document.contains(member))
-      document[member] = defaults[member];
+  Result<json> document = parseJson(*text, options.launch);
+  if (!document)
+    return document.error();
+  json call = json::object();
+  if (document->is_object() && document->contains("call")) {
+    call = std::move((*document)["call"]);
+    document->erase("call");
+  }
+  // Who has only a PTX file leaves out what a foreign kernel does not have. A
+  // file without a kernel is no record, and is left as it is.
+  if (document->is_object() && document->contains("kernel")) {
+    LaunchRecord usual;
+    usual.target = "sm_90a";
+    const json defaults = json::parse(writeLaunchRecord(usual));
+    for (const char *member :
+         {"target", "operands", "args", "cluster", "shared_bytes",
+          "preconditions", "ctas_communicate", "contract"})
+      if (!document->contains(member))
+        (*document)[member] = defaults[member];
+  }
   Result<LaunchRecord> record =
-      readLaunchRecord(document.dump(), options.launch);
+      readLaunchRecord(document->dump(), options.launch);
   if (!record)
     return record.error();
-  std::vector<CallOperand> operands;
-  for (const RecordOperand &operand : record->operands) {
-    Result<CallOperand> made = operandFrom(operand, call, options.launch);
-    if (!made)
-      return made.error();
-    operands.push_back(made.take());
-  }
-  auto outputs = pairsFrom(options.outputs, "--output");
+  auto operands = readCall(*record, call, options.launch);
+  if (!operands)
+    return operands.error();
+  auto outputs = outputsFrom(options, *record);
   if (!outputs)
     return outputs.error();
   Kernel kernel;
   kernel.ptx = ptx.take();
   kernel.launch = record.take();
-  return explore(options, kernel, operands, *outputs);
+  return explore(options, kernel, *operands, *outputs);
 }
 
 Command tandem::tools::emulateCommand(CLI::App &parent) {
@@ -391,19 +342,17 @@ Command tandem::tools::emulateCommand(CLI::App &parent) {
       ->delimiter(',')
       ->capture_default_str()
       ->check(CLI::IsMember({"memory", "race", "init", "async"}));
-  app->add_option("--explore", options->explore,
-                  "Schedules to try, with both fill patterns and all "
-                  "members of the envelope")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  app->add_option("--seed", options->seed, "First schedule; 0 is the plain one")
+  addNumber(app, "--explore", options->explore, 1, 1000000,
+            "Schedules to try, with both fill patterns and all members of the "
+            "envelope")
       ->capture_default_str();
+  addSeed(app, options->seed, "First schedule; 0 is the plain one");
   app->add_option("--approximation", options->approximation,
                   "Which result of an approximate instruction; without it, "
                   "each in turn")
       ->check(CLI::IsMember({"nearest", "low", "high", "random", "fused"}));
-  app->add_option("--budget", options->budget,
-                  "Thread-instructions after which a launch is stopped");
+  addNumber(app, "--budget", options->budget, 0, int64_t(1) << 62,
+            "Thread-instructions after which a launch is stopped (0: 20 G)");
   app->add_option("--output", options->outputs, "Write an operand, NAME=F.npy");
   app->add_flag("--json", options->json, "Print JSON");
   return {app, [options] { return run(*options); }};

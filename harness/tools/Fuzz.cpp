@@ -6,6 +6,7 @@
 #include "harness/gen/Rules.h"
 #include "harness/run/RealEngine.h"
 #include "harness/tools/Subcommands.h"
+#include "refops/core/Spelling.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -43,9 +44,14 @@ static Result<std::vector<Subject>> subjectsFrom(const Options &options) {
   for (const std::string &name : options.ops) {
     const OpInfo *op = findOpInfo(name);
     if (!op || !isFuzzable(*op)) {
+      if (op)
+        return Error("--op: '" + std::string(op->mnemonic) +
+                     "' cannot be fuzzed: " +
+                     (op->defined ? "it computes nothing of its own"
+                                  : "it is not implemented"));
       const std::string_view near = nearestOpName(name);
       return Error(
-          "--op: no op to fuzz is named '" + name + "'" +
+          "--op: no op is named " + quote(name) +
           (near.empty() ? "" : "; did you mean '" + std::string(near) + "'?"));
     }
     subjects.push_back({std::string(op->mnemonic), std::nullopt, 1});
@@ -77,7 +83,8 @@ static Result<int> run(const Options &options) {
           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   campaign.run.exact = options.oracle == "exact" || options.oracle == "all";
   campaign.run.self = options.oracle == "all";
-  campaign.stop = &stopRequested();
+  const StopRequest stop;
+  campaign.stop = &stop.flag();
   std::optional<CampaignReport> report;
   {
     ProgressLine line("fuzz");
@@ -111,7 +118,11 @@ static Result<int> run(const Options &options) {
     for (const std::string &path : written)
       print("recorded %s\n", path.c_str());
   }
-  return report->isClean() ? 0 : exitFound;
+  // What was not searched is not clean: a script must see that it was stopped.
+  return !report->failures.empty() || report->failuresNotShrunk ? exitFound
+         : report->wasStopped ? stop.exitCode()
+         : report->isClean()  ? 0
+                              : exitFound;
 }
 
 Command tandem::tools::fuzzCommand(CLI::App &parent) {
@@ -124,16 +135,12 @@ Command tandem::tools::fuzzCommand(CLI::App &parent) {
   app->add_option("--op", options->ops, "Ops to fuzz");
   app->add_flag("--recipes", options->onlyChains,
                 "Random recipes of 1 to 4 steps");
-  app->add_option("--cases", options->cases,
-                  "Number of cases (default 1000, or until --seconds)")
-      ->check(CLI::NonNegativeNumber);
-  app->add_option("--seconds", options->seconds, "Time limit")
-      ->check(CLI::NonNegativeNumber);
-  app->add_option("--seed", options->seed,
-                  "Equal seeds give equal cases and reports")
-      ->capture_default_str();
-  app->add_option("--jobs", options->jobs, "Workers (default: the cores)")
-      ->check(CLI::Range(1, 4096));
+  addNumber(app, "--cases", options->cases, 0, 1000000000,
+            "Number of cases (default 1000, or until --seconds)");
+  addSeconds(app, options->seconds, "Time limit");
+  addSeed(app, options->seed, "Equal seeds give equal cases and reports");
+  addNumber(app, "--jobs", options->jobs, 1, 1024,
+            "Workers (default: the cores)");
   addDeviceOption(app, options->device);
   app->add_option("--corpus", options->corpus,
                   "Folder to record shrunk failures in");

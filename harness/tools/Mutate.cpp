@@ -45,7 +45,8 @@ static Result<int> run(const Options &options) {
       options.jobs > 0
           ? options.jobs
           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  mutation.stop = &stopRequested();
+  const StopRequest stop;
+  mutation.stop = &stop.flag();
   std::optional<MutationReport> report;
   {
     ProgressLine line("mutate");
@@ -62,7 +63,8 @@ static Result<int> run(const Options &options) {
   }
   print("%s", options.json ? (mutationToJson(*report).dump(1) + "\n").c_str()
                            : mutationToText(*report).c_str());
-  return report->passes() ? 0 : exitFound;
+  // A share of what was not planted says nothing.
+  return stop.flag() ? stop.exitCode() : report->passes() ? 0 : exitFound;
 }
 
 Command tandem::tools::mutateCommand(CLI::App &parent) {
@@ -73,13 +75,12 @@ Command tandem::tools::mutateCommand(CLI::App &parent) {
       "95 %)",
       "tandem mutate --op softmax --cases 200 --seed 1");
   app->add_option("--op", options->ops, "Ops to plant bugs in (default: all)");
-  app->add_option("--cases", options->cases, "Cases that a bug may survive")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app->add_option("--seed", options->seed, "Equal seeds give equal reports")
+  addNumber(app, "--cases", options->cases, 1, 1000000000,
+            "Cases that a bug may survive")
       ->capture_default_str();
-  app->add_option("--jobs", options->jobs, "Workers (default: the cores)")
-      ->check(CLI::Range(1, 4096));
+  addSeed(app, options->seed, "Equal seeds give equal reports");
+  addNumber(app, "--jobs", options->jobs, 1, 1024,
+            "Workers (default: the cores)");
   app->add_flag("--json", options->json, "Print JSON");
   return {app, [options] { return run(*options); }};
 }

@@ -28,6 +28,9 @@ loadAll(const std::vector<std::string> &texts) {
       auto corpus = readCorpus(text);
       if (!corpus)
         return corpus.error();
+      if (corpus->empty())
+        return Error(text + ": expected case files (*.json), the folder has "
+                            "none");
       for (CorpusEntry &entry : *corpus)
         all.push_back({std::move(entry.file.spec), std::nullopt, entry.path});
       continue;
@@ -51,13 +54,16 @@ static Result<int> run(const Options &options) {
   if (!device)
     return device.error();
   int code = 0;
+  const StopRequest stop;
   for (const LoadedCase &loaded : *all) {
+    if (stop.flag() || !outputFailure().empty())
+      break;
     if (all->size() > 1 && !options.json)
       print("%s\n", loaded.name.c_str());
     const Outcome outcome = runCase(loaded.spec, *engine, **device);
     code = std::max(code, printOutcome(loaded, outcome, options.json));
   }
-  return code;
+  return code == 0 ? stop.exitCode() : code;
 }
 
 Command tandem::tools::replayCommand(CLI::App &parent) {

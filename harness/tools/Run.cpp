@@ -7,9 +7,12 @@
 #include "harness/run/Buffer.h"
 #include "harness/run/RealEngine.h"
 #include "harness/tools/Subcommands.h"
+#include "refops/core/Spelling.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <set>
 
 using namespace tandem;
 using namespace tandem::harness;
@@ -41,12 +44,18 @@ static Result<std::optional<HostTensor>> generated(const RecipeInput &input,
                    "=SIZE");
   HostTensor tensor;
   tensor.desc = contiguous(input.type.dtype, bindShape(input.type.shape, dims));
-  tensor.bytes.resize(static_cast<size_t>(tensor.desc.numElements()) *
-                      dtypeSize(tensor.desc.dtype));
+  if (Result<void> ok = allocateElements(tensor, "--input " + input.name); !ok)
+    return ok.error();
   ValueSpec values;
   values.kind = kind;
-  if (kind.size() < source.size())
-    values.seed = std::strtoull(source.c_str() + kind.size() + 1, nullptr, 10);
+  if (kind.size() < source.size()) {
+    const char *begin = source.data() + kind.size() + 1;
+    const char *end = source.data() + source.size();
+    const auto [last, code] = std::from_chars(begin, end, values.seed);
+    if (code != std::errc() || last != end)
+      return Error("--input " + input.name + ": expected KIND:SEED, got " +
+                   quote(source));
+  }
   if (Result<void> ok = fillValues(values, tensor.view()); !ok)
     return ok.error();
   return std::optional<HostTensor>(std::move(tensor));
@@ -84,20 +93,23 @@ static Result<std::vector<HostTensor>> loadInputs(const Recipe &recipe,
   return tensors;
 }
 
+/// The outputs that each file takes, by number.
+using OutputFiles = std::map<std::string, std::set<size_t>>;
+
 /// Maps each output to its file; a lone path belongs to the only output, or to
 /// all of them if it is a .safetensors file.
-static Result<void> writeOutputs(const Recipe &recipe, const Options &options,
-                                 const std::vector<HostTensor> &tensors) {
-  std::map<std::string, std::map<std::string, HostTensor>> files;
+static Result<OutputFiles> planOutputs(const Recipe &recipe,
+                                       const Options &options) {
+  OutputFiles files;
   for (const std::string &word : options.outputs) {
     const size_t at = word.find('=');
     if (at == std::string::npos) {
-      if (tensors.size() > 1 && !word.ends_with(".safetensors"))
+      if (recipe.outputs.size() > 1 && !word.ends_with(".safetensors"))
         return Error("--output: the recipe has " +
-                     std::to_string(tensors.size()) +
+                     std::to_string(recipe.outputs.size()) +
                      " outputs, expected NAME=FILE or FILE.safetensors");
-      for (size_t i = 0; i < tensors.size(); ++i)
-        files[word][recipe.outputs[i].name] = tensors[i];
+      for (size_t i = 0; i < recipe.outputs.size(); ++i)
+        files[word].insert(i);
       continue;
     }
     const std::string name = word.substr(0, at);
@@ -105,20 +117,36 @@ static Result<void> writeOutputs(const Recipe &recipe, const Options &options,
         recipe.outputs.begin(), recipe.outputs.end(),
         [&](const RecipeOutput &output) { return output.name == name; });
     if (found == recipe.outputs.end())
-      return Error("--output: the recipe has no output named '" + name + "'");
-    files[word.substr(at + 1)][name] =
-        tensors[static_cast<size_t>(found - recipe.outputs.begin())];
+      return Error("--output: the recipe has no output named " + quote(name));
+    files[word.substr(at + 1)].insert(
+        static_cast<size_t>(found - recipe.outputs.begin()));
   }
-  for (const auto &[path, contents] : files) {
-    if (!path.ends_with(".safetensors") && contents.size() > 1)
+  for (const auto &[path, outputs] : files) {
+    if (path.empty())
+      return Error("--output: expected NAME=FILE, the file is missing");
+    if (!path.ends_with(".safetensors") && outputs.size() > 1)
       return Error("--output: " + path + ": an npy file holds one tensor");
-    const std::string bytes = path.ends_with(".safetensors")
-                                  ? writeSafetensors(contents)
-                                  : writeNpy(contents.begin()->second);
-    if (Result<void> ok = writeFile(path, bytes); !ok)
-      return ok.error();
   }
-  return {};
+  return files;
+}
+
+static Result<void> writeOutputs(const Recipe &recipe, const OutputFiles &files,
+                                 const std::vector<HostTensor> &tensors) {
+  std::vector<std::string> texts;
+  for (const auto &[path, outputs] : files) {
+    if (!path.ends_with(".safetensors")) {
+      texts.push_back(writeNpy(tensors[*outputs.begin()]));
+      continue;
+    }
+    std::map<std::string, HostTensor> named;
+    for (size_t output : outputs)
+      named[recipe.outputs[output].name] = tensors[output];
+    texts.push_back(writeSafetensors(named));
+  }
+  std::vector<FileContents> contents;
+  for (const auto &[path, outputs] : files)
+    contents.push_back({path, texts[contents.size()]});
+  return writeFiles(contents);
 }
 
 static Result<int> check(const Recipe &recipe, const std::vector<View> &inputs,
@@ -151,12 +179,15 @@ static Result<int> run(const Options &options) {
   Result<Recipe> recipe = loadRecipe(options.recipe);
   if (!recipe)
     return recipe.error();
-  Result<DimBindings> given = dimsFrom(options.dims);
+  Result<DimBindings> given = dimsFrom(options.dims, *recipe);
   if (!given)
     return given.error();
   auto set = pairsFrom(options.set, "--set");
   if (!set)
     return set.error();
+  Result<OutputFiles> files = planOutputs(*recipe, options);
+  if (!files)
+    return files.error();
   auto inputs = loadInputs(*recipe, options, *given);
   if (!inputs)
     return inputs.error();
@@ -185,14 +216,9 @@ static Result<int> run(const Options &options) {
     if (!buffer)
       return buffer.error();
     buffers.push_back(buffer.take());
-    // Elements of a Fortran-order array are in memory order already.
-    std::vector<std::byte> elements;
-    const View view = (*inputs)[i].view();
-    const size_t size = dtypeSize(view.desc.dtype);
-    for (int64_t e = 0; e < view.desc.numElements(); ++e)
-      elements.insert(elements.end(), view.atLinear(e),
-                      view.atLinear(e) + size);
-    if (Result<void> ok = buffers.back().writeElements(elements); !ok)
+    if (Result<void> ok =
+            buffers.back().writeElements(rowMajorElements((*inputs)[i]));
+        !ok)
       return ok.error();
     inputOperands.push_back(buffers.back().operand());
   }
@@ -253,7 +279,7 @@ static Result<int> run(const Options &options) {
       return checked.error();
     code = std::max(code, *checked);
   }
-  if (Result<void> ok = writeOutputs(*recipe, options, outputs); !ok)
+  if (Result<void> ok = writeOutputs(*recipe, *files, outputs); !ok)
     return ok.error();
   return code;
 }

@@ -40,8 +40,11 @@ static Result<int> run(const Options &options) {
           std::string(verdictName(outcome.verdict)).c_str());
     return 0;
   }
+  const StopRequest stop;
+  ShrinkLimits limits = options.limits;
+  limits.stop = &stop.flag();
   const ShrunkCase shrunk = shrinkCase(*loaded->choices, outcome.failure.what,
-                                       *engine, **device, {}, options.limits);
+                                       *engine, **device, {}, limits);
   LoadedCase smallest;
   Result<CaseSpec> spec = specOf(shrunk.smallest);
   if (!spec)
@@ -74,9 +77,9 @@ Command tandem::tools::shrinkCommand(CLI::App &parent) {
   addDeviceOption(app, options->device);
   app->add_option("--corpus", options->corpus,
                   "Folder to record the smallest case in");
-  app->add_option("--steps", options->limits.steps, "Most cases to try")
+  addNumber(app, "--steps", options->limits.steps, 0, 1000000000,
+            "Most cases to try")
       ->capture_default_str();
-  app->add_option("--seconds", options->limits.seconds, "Time limit")
-      ->capture_default_str();
+  addSeconds(app, options->limits.seconds, "Time limit")->capture_default_str();
   return {app, [options] { return run(*options); }};
 }

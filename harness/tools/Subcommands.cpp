@@ -1,107 +1,22 @@
 //===- Subcommands.cpp - What the subcommands share -----------------------===//
 #include "harness/tools/Subcommands.h"
 
+#include "codegen/CacheControl.h"
 #include "harness/gen/Generate.h"
 #include "harness/io/Files.h"
 #include "refops/Registry.h"
+#include "refops/core/Spelling.h"
 
-#include <charconv>
-#include <csignal>
-#include <cstdarg>
-#include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
-#include <utility>
+#include <set>
 
 using namespace tandem;
 using namespace tandem::harness;
 using namespace tandem::tools;
 using nlohmann::json;
 
-static thread_local std::ostream *outStream = &std::cout;
-static thread_local std::ostream *errStream = &std::cerr;
-
-Console::Console(std::ostream &out, std::ostream &err)
-    : oldOut(std::exchange(outStream, &out)),
-      oldErr(std::exchange(errStream, &err)) {}
-
-Console::~Console() {
-  outStream = oldOut;
-  errStream = oldErr;
-}
-
-static void printTo(std::ostream &stream, const char *format, va_list args) {
-  va_list again;
-  va_copy(again, args);
-  const int size = std::vsnprintf(nullptr, 0, format, again);
-  va_end(again);
-  std::string text(static_cast<size_t>(std::max(size, 0)) + 1, '\0');
-  std::vsnprintf(text.data(), text.size(), format, args);
-  text.pop_back();
-  stream << text << std::flush;
-}
-
-void tandem::tools::print(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  printTo(*outStream, format, args);
-  va_end(args);
-}
-
-void tandem::tools::complain(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  printTo(*errStream, format, args);
-  va_end(args);
-}
-
-CLI::App *tandem::tools::addCommand(CLI::App &parent, const std::string &name,
-                                    const std::string &summary,
-                                    const std::string &example) {
-  CLI::App *app = parent.add_subcommand(name, summary);
-  app->footer("Example:\n  " + example);
-  return app;
-}
-
-void tandem::tools::addDeviceOption(CLI::App *app, std::string &device) {
-  app->add_option("--device", device,
-                  "auto (the GPU where there is one), cuda, cuda:N or emulator")
-      ->capture_default_str();
-}
-
-Result<std::map<std::string, std::string>>
-tandem::tools::pairsFrom(const std::vector<std::string> &words,
-                         const std::string &option) {
-  std::map<std::string, std::string> pairs;
-  for (const std::string &word : words) {
-    const size_t at = word.find('=');
-    if (at == std::string::npos || at == 0)
-      return Error(option + ": expected NAME=VALUE, got '" + word + "'");
-    pairs[word.substr(0, at)] = word.substr(at + 1);
-  }
-  return pairs;
-}
-
-Result<DimBindings>
-tandem::tools::dimsFrom(const std::vector<std::string> &words) {
-  auto pairs = pairsFrom(words, "--dim");
-  if (!pairs)
-    return pairs.error();
-  DimBindings dims;
-  for (const auto &[name, text] : *pairs) {
-    int64_t size = 0;
-    const auto [end, code] =
-        std::from_chars(text.data(), text.data() + text.size(), size);
-    if (code != std::errc() || end != text.data() + text.size() || size < 0)
-      return Error("--dim: " + name + ": expected a size, got '" + text + "'");
-    dims[name] = size;
-  }
-  return dims;
-}
-
 Result<Recipe> tandem::tools::loadRecipe(const std::string &path) {
-  Result<std::string> text = readFile(path);
+  Result<std::string> text = readFile(path, maxRecipeBytes);
   if (!text)
     return text.error();
   if (path.ends_with(".mlir"))
@@ -109,72 +24,18 @@ Result<Recipe> tandem::tools::loadRecipe(const std::string &path) {
   return readRecipe(*text, path);
 }
 
-Result<void> tandem::tools::emit(const std::string &path,
-                                 std::string_view text) {
-  if (!path.empty())
-    return writeFile(path, text);
-  *outStream << text << std::flush;
-  return {};
-}
-
-static std::atomic<bool> stopFlag = false;
-
-const std::atomic<bool> &tandem::tools::stopRequested() {
-  static const bool installed = [] {
-    std::signal(SIGINT, [](int) {
-      // The second one is not caught: the first may take as long as a case.
-      stopFlag = true;
-      std::signal(SIGINT, SIG_DFL);
-    });
-    return true;
-  }();
-  (void)installed;
-  return stopFlag;
-}
-
-ProgressLine::ProgressLine(std::string what)
-    : what(std::move(what)),
-      isTerminal(errStream == &std::cerr && isatty(STDERR_FILENO)) {}
-
-ProgressLine::~ProgressLine() {
-  if (isDrawn)
-    complain("\r\033[K");
-}
-
-void ProgressLine::update(const CampaignProgress &progress) {
-  if (progress.seconds < 2)
-    return;
-  const double share = progress.planned > 0
-                           ? static_cast<double>(progress.done) /
-                                 static_cast<double>(progress.planned)
-                           : 0;
-  if (isTerminal) {
-    std::string bar;
-    for (int i = 0; i < 30; ++i)
-      bar += i < share * 30 ? '#' : '-';
-    complain("\r\033[K%s %s%s%lld cases, %lld failed, %.0f s", what.c_str(),
-             progress.planned ? bar.c_str() : "", progress.planned ? " " : "",
-             static_cast<long long>(progress.done),
-             static_cast<long long>(progress.failed), progress.seconds);
-    isDrawn = true;
-  } else if (progress.seconds - lastLine >= 10) {
-    lastLine = progress.seconds;
-    complain("%s: %lld cases, %lld failed, %.0f s\n", what.c_str(),
-             static_cast<long long>(progress.done),
-             static_cast<long long>(progress.failed), progress.seconds);
-  }
-}
-
-static std::string verdictFolder() {
-  return cacheInfo().directory + "/verdicts";
+/// Empty, which keeps nothing, where there is no cache.
+static std::string inCache(const char *name) {
+  const std::string folder = cacheInfo().directory;
+  return folder.empty() ? folder : folder + "/" + name;
 }
 
 Admission tandem::tools::admit(const OpInfo &op, const Engine &engine,
                                Device &device, int cases) {
   VerifyOptions options;
   options.casesPerOp = cases;
-  options.cacheFolder = verdictFolder();
-  options.buildId = currentBuildId();
+  options.cacheFolder = inCache("verdicts");
+  options.buildId = buildId();
   return verifyOp(
       op, engine, device,
       [&]() -> Result<int> {
@@ -201,13 +62,9 @@ Result<void> tandem::tools::admitRecipe(const Recipe &recipe,
   return {};
 }
 
-static std::string countsPath() {
-  return cacheInfo().directory + "/fuzz-counts.json";
-}
-
 std::map<std::string, int64_t> tandem::tools::fuzzCounts() {
   std::map<std::string, int64_t> counts;
-  Result<std::string> text = readFile(countsPath());
+  Result<std::string> text = readFile(inCache("fuzz-counts.json"));
   if (!text)
     return counts;
   const json j = json::parse(*text, nullptr, false);
@@ -223,7 +80,8 @@ void tandem::tools::addFuzzCounts(const CampaignReport &report) {
   for (const auto &[op, tally] : report.ops)
     counts[op] += tally.cases;
   // Only a figure in a table: losing an update to another process is harmless.
-  (void)writeFile(countsPath(), json(counts).dump(1) + "\n");
+  if (const std::string path = inCache("fuzz-counts.json"); !path.empty())
+    (void)writeFile(path, json(counts).dump(1) + "\n");
 }
 
 Result<LoadedCase> tandem::tools::loadCase(const std::string &text) {

@@ -19,6 +19,10 @@ namespace tandem::tools {
 [[gnu::format(printf, 1, 2)]] void print(const char *format, ...);
 [[gnu::format(printf, 1, 2)]] void complain(const char *format, ...);
 
+/// Why what was printed did not arrive (a full disk, a closed pipe); empty if
+/// it did. A command stops where it can, and its exit code is exitCannot.
+const std::string &outputFailure();
+
 inline constexpr int exitFound = 1;
 inline constexpr int exitCannot = 2;
 
@@ -57,12 +61,24 @@ Command planCommand(CLI::App &parent);
 Command cacheCommand(CLI::App &parent);
 Command benchCommand(CLI::App &parent);
 
+/// A whole number from \p least to \p most; everything else is refused with
+/// `--cases: expected a whole number from 0 to 1000000000, got '-1'`.
+CLI::Option *addNumber(CLI::App *app, const std::string &name, int &value,
+                       int least, int most, const std::string &help);
+CLI::Option *addNumber(CLI::App *app, const std::string &name, int64_t &value,
+                       int64_t least, int64_t most, const std::string &help);
+/// Any 64-bit seed.
+CLI::Option *addSeed(CLI::App *app, uint64_t &value, const std::string &help);
+/// A time limit: from 0 seconds to a year.
+CLI::Option *addSeconds(CLI::App *app, double &value, const std::string &help);
+
 /// `--device`, the same for every command that has one.
 void addDeviceOption(CLI::App *app, std::string &device);
 /// Repeated `NAME=VALUE` options as a map. Fails on a word without `=`.
 Result<std::map<std::string, std::string>>
 pairsFrom(const std::vector<std::string> &words, const std::string &option);
-Result<DimBindings> dimsFrom(const std::vector<std::string> &words);
+Result<DimBindings> dimsFrom(const std::vector<std::string> &words,
+                             const Recipe &recipe);
 
 /// Reads a recipe from `.json` or `.mlir`.
 Result<Recipe> loadRecipe(const std::string &path);
@@ -70,8 +86,20 @@ Result<Recipe> loadRecipe(const std::string &path);
 /// Writes to \p path, or to standard output when it is empty.
 Result<void> emit(const std::string &path, std::string_view text);
 
-/// Set by Ctrl-C; a second Ctrl-C ends the process at once.
-const std::atomic<bool> &stopRequested();
+/// Catches Ctrl-C and SIGTERM while it lives: the first asks the command to
+/// finish, a second ends the process at once. Elsewhere (in Python, say) the
+/// caller's own handlers are in force.
+class StopRequest {
+public:
+  StopRequest();
+  ~StopRequest();
+  StopRequest(const StopRequest &) = delete;
+  StopRequest &operator=(const StopRequest &) = delete;
+
+  const std::atomic<bool> &flag() const;
+  /// 128 + the signal, as shells report it; 0 when nobody asked.
+  int exitCode() const;
+};
 
 /// Draws or prints progress on standard error: a bar on a terminal, nothing
 /// for the first two seconds; elsewhere a line every ten seconds.

@@ -44,9 +44,6 @@ Admission verifyOp(const OpInfo &op, const Engine &engine, Device &device,
                    const std::function<Result<int>()> &checkKnown,
                    const VerifyOptions &options);
 
-/// A hash of the file that holds this code (the executable or libtandem.so).
-std::string currentBuildId();
-
 } // namespace tandem::harness
 
 #endif // TANDEM_HARNESS_VERIFY_VERIFY_H

@@ -13,7 +13,7 @@
 |*     one a line, `place: what is wrong, actual and expected`; other results
 |*     are left alone.
 |*   - Functions may be called from several threads; one object at a time from
-|*     one thread.
+|*     one thread, but for devices, whose calls take turns.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef TANDEM_TANDEM_H

@@ -83,8 +83,16 @@ std::vector<tandem_view> viewsFrom(const std::vector<View> &views) {
   return all;
 }
 
+/// For the C interface, whose texts end at a NUL: what has one inside would be
+/// cut there without a word.
+const char *whole(const std::string &text) {
+  if (text.find('\0') != std::string::npos)
+    throw py::value_error("the text has a NUL character in it");
+  return text.c_str();
+}
+
 const char *orNull(const std::optional<std::string> &text) {
-  return text ? text->c_str() : nullptr;
+  return text ? whole(*text) : nullptr;
 }
 
 } // namespace
@@ -109,18 +117,18 @@ PYBIND11_MODULE(_native, m) {
       .def_static("read",
                   [](const std::string &text, const std::string &file) {
                     tandem_recipe *out = nullptr;
+                    const char *words = whole(text), *place = whole(file);
                     calling([&](char **error) {
-                      return tandem_recipe_read(text.c_str(), file.c_str(),
-                                                &out, error);
+                      return tandem_recipe_read(words, place, &out, error);
                     });
                     return Recipe{decltype(Recipe::handle)(out)};
                   })
       .def_static("from_insn",
                   [](const std::string &text, const std::string &file) {
                     tandem_recipe *out = nullptr;
+                    const char *words = whole(text), *place = whole(file);
                     calling([&](char **error) {
-                      return tandem_recipe_from_insn(text.c_str(), file.c_str(),
-                                                     &out, error);
+                      return tandem_recipe_from_insn(words, place, &out, error);
                     });
                     return Recipe{decltype(Recipe::handle)(out)};
                   })
@@ -130,10 +138,12 @@ PYBIND11_MODULE(_native, m) {
                      const std::optional<std::string> &outDtype) {
                     tandem_recipe *out = nullptr;
                     std::vector<tandem_view> views = viewsFrom(inputs);
+                    const char *word = whole(op), *options = orNull(params),
+                               *dtype = orNull(outDtype);
                     calling([&](char **error) {
-                      return tandem_recipe_for_op(
-                          op.c_str(), views.data(), views.size(),
-                          orNull(params), orNull(outDtype), &out, error);
+                      return tandem_recipe_for_op(word, views.data(),
+                                                  views.size(), options, dtype,
+                                                  &out, error);
                     });
                     return Recipe{decltype(Recipe::handle)(out)};
                   })
@@ -191,8 +201,9 @@ PYBIND11_MODULE(_native, m) {
       .def_static("open",
                   [](const std::string &name) {
                     tandem_device *out = nullptr;
+                    const char *word = whole(name);
                     calling([&](char **error) {
-                      return tandem_device_open(name.c_str(), &out, error);
+                      return tandem_device_open(word, &out, error);
                     });
                     return Device{decltype(Device::handle)(out)};
                   })
@@ -242,7 +253,7 @@ PYBIND11_MODULE(_native, m) {
   m.def("main", [](const std::vector<std::string> &arguments) {
     std::vector<const char *> words;
     for (const std::string &word : arguments)
-      words.push_back(word.c_str());
+      words.push_back(whole(word));
     py::gil_scoped_release release;
     return tandem_main(static_cast<int>(words.size()), words.data());
   });

@@ -54,9 +54,27 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
     """Return the recipe's name of a NumPy type, or raise `ValueError`."""
+    if not dtype.isnative:
+        raise ValueError(f"no recipe dtype corresponds to {dtype}: its bytes are "
+                         "swapped; convert it with .astype")
     if dtype.name in _PLAIN or dtype.name in _BITS:
         return dtype.name
     raise ValueError(f"no recipe dtype corresponds to {dtype}")
+
+
+def _converted(array: Array, wanted: np.dtype[Any], name: str) -> Array:
+    """Convert plain numbers, or raise `ValueError` where that would lose them."""
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name}: expected numbers, got {array.dtype}")
+    if wanted.kind in "iu" and array.size:
+        info = np.iinfo(wanted)
+        if array.dtype.kind == "f":
+            raise ValueError(f"{name}: expected whole numbers for {wanted}, got "
+                             f"{array.dtype}")
+        if int(array.min()) < info.min or int(array.max()) > info.max:
+            raise ValueError(f"{name}: expected {info.min} to {info.max} for "
+                             f"{wanted}, got {array.min()} to {array.max()}")
+    return array.astype(wanted)
 
 
 def as_array(value: npt.ArrayLike, dtype: str, name: str) -> Array:
@@ -68,15 +86,16 @@ def as_array(value: npt.ArrayLike, dtype: str, name: str) -> Array:
     Raises
     ------
     ValueError
-        If an array has another dtype.
+        If an array has another dtype, or plain numbers do not fit `dtype`.
     """
     wanted = numpy_dtype(dtype)
     if not isinstance(value, (np.ndarray, np.generic)):
-        return np.asarray(value, dtype=wanted)
+        return _converted(np.asarray(value), wanted, name)
     array = np.asarray(value)
     if array.dtype == wanted:
         return array
-    if array.dtype.name == _BITS.get(dtype):
+    # A dtype's name does not tell the order of its bytes.
+    if array.dtype.name == _BITS.get(dtype) and array.dtype.isnative:
         return array.view(wanted)
     raise ValueError(f"{name}: {array.dtype} array, expected {dtype}; convert "
                      f"it with .astype")

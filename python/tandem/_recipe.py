@@ -64,7 +64,7 @@ class Recipe:
             If the recipe is wrong; the message has one line an error, each with
             its place.
         """
-        text = pathlib.Path(path).read_text()
+        text = pathlib.Path(path).read_text(encoding="utf-8")
         if pathlib.Path(path).suffix == ".mlir":
             return cls.from_insn(text, file=os.fspath(path))
         return cls.from_json(text, file=os.fspath(path))

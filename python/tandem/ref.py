@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem import _native
-from tandem._arrays import Array, dtype_name, is_usable, numpy_dtype, view_of
+from tandem._arrays import (Array, _converted, dtype_name, is_usable, numpy_dtype,
+                            view_of)
 from tandem._builder import json_params
 from tandem._signatures import default_of, docstring, parameters, result_type
 
@@ -34,7 +35,8 @@ def _operand(value: npt.ArrayLike) -> tuple[Array, str]:
     else:
         # Plain numbers: the types that recipes know.
         array = np.asarray(value)
-        array = array.astype("float32" if array.dtype.kind == "f" else "int32")
+        wanted = np.dtype("float32" if array.dtype.kind == "f" else "int32")
+        array = _converted(array, wanted, "operand")
     name = dtype_name(array.dtype)
     return (array if is_usable(array) else np.array(array, order="C")), name
 

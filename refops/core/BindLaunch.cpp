@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <charconv>
 #include <limits>
+#include <unordered_map>
 
 using namespace tandem;
 
@@ -88,37 +90,91 @@ static Result<void> checkOperands(const LaunchRecord &record,
   return {};
 }
 
+static bool hasValue(KernelArg::Kind kind) {
+  return kind == KernelArg::Kind::I32 || kind == KernelArg::Kind::I64 ||
+         kind == KernelArg::Kind::Workspace;
+}
+
+Result<LaunchSymbols> tandem::resolveSymbols(const LaunchRecord &record) {
+  LaunchSymbols resolved;
+  std::unordered_map<std::string_view, uint32_t> known;
+  const auto add = [&](const IntExpr &expr) -> Result<void> {
+    for (const std::string &name : expr.symbols()) {
+      const auto [place, isNew] = known.try_emplace(
+          name, static_cast<uint32_t>(resolved.symbols.size()));
+      if (isNew) {
+        const Result<RecordSymbol> symbol = resolveSymbol(record, name);
+        if (!symbol)
+          return symbol.error();
+        resolved.symbols.push_back(*symbol);
+      }
+      resolved.slots.push_back(place->second);
+    }
+    return {};
+  };
+  const auto fail = [&](const std::string &place, const Result<void> &added) {
+    return Error(record.kernel + ": " + place + ": " + added.error().text());
+  };
+  for (const LaunchRecord::Precondition &one : record.preconditions)
+    if (Result<void> added = add(one.condition); !added)
+      return fail("precondition", added);
+  for (size_t i = 0; i < record.grid.size(); ++i)
+    if (Result<void> added = add(record.grid[i]); !added)
+      return fail("grid[" + std::to_string(i) + "]", added);
+  for (size_t i = 0; i < record.args.size(); ++i) {
+    const KernelArg &arg = record.args[i];
+    const std::string place = "args[" + std::to_string(i) + "]";
+    // The others have no value, whatever is written there.
+    if (hasValue(arg.kind))
+      if (Result<void> added = add(arg.value); !added)
+        return fail(place, added);
+    if (arg.kind != KernelArg::Kind::TensorMap)
+      continue;
+    for (const auto *list : {&arg.map.dims, &arg.map.strides})
+      for (const IntExpr &expr : *list)
+        if (Result<void> added = add(expr); !added)
+          return fail(place, added);
+  }
+  return resolved;
+}
+
 namespace {
 /// Evaluates one record for one call. Messages are built only on failure:
 /// this runs on every launch.
 class Binder {
 public:
-  Binder(const LaunchRecord &record, const std::vector<Operand> &operands)
-      : record(record), operands(operands) {}
+  Binder(const LaunchRecord &record, const LaunchSymbols &symbols,
+         const std::vector<Operand> &operands, BoundLaunch &bound)
+      : record(record), symbols(symbols), operands(operands), bound(bound) {}
 
-  Result<BoundLaunch> run() {
+  Result<void> run() {
     if (Result<void> checked = checkOperands(record, operands); !checked)
-      return checked.error();
+      return checked;
+    values.reserve(8);
     if (Result<void> checked = checkPreconditions(); !checked)
-      return checked.error();
+      return checked;
     if (Result<void> done = bindGrid(); !done)
-      return done.error();
+      return done;
+    bound.workspaceBytes = 0;
+    bound.args.clear();
+    bound.maps.clear();
     bound.args.reserve(record.args.size());
     for (size_t i = 0; i < record.args.size(); ++i)
       if (Result<void> done = bindArg(i); !done)
-        return done.error();
-    return std::move(bound);
+        return done;
+    assert(nextSlot == symbols.slots.size() && "symbols of another record");
+    return {};
   }
 
 private:
+  /// Of the expressions, each once and in the order of LaunchSymbols::slots.
   Result<int64_t> evaluate(const IntExpr &expr) {
+    const size_t count = expr.symbols().size();
     values.clear();
-    for (const std::string &symbol : expr.symbols()) {
-      const Result<RecordSymbol> resolved = resolveSymbol(record, symbol);
-      if (!resolved)
-        return resolved.error();
-      values.push_back(resolved->valueIn(operands));
-    }
+    for (size_t i = 0; i < count; ++i)
+      values.push_back(
+          symbols.symbols[symbols.slots[nextSlot + i]].valueIn(operands));
+    nextSlot += count;
     return expr.evaluate(values);
   }
 
@@ -237,13 +293,29 @@ private:
   }
 
   const LaunchRecord &record;
+  const LaunchSymbols &symbols;
   const std::vector<Operand> &operands;
+  BoundLaunch &bound;
+  /// Of the symbols of one expression.
   std::vector<int64_t> values;
-  BoundLaunch bound;
+  size_t nextSlot = 0;
 };
 } // namespace
 
+Result<void> tandem::bindLaunch(const LaunchRecord &record,
+                                const LaunchSymbols &symbols,
+                                const std::vector<Operand> &operands,
+                                BoundLaunch &bound) {
+  return Binder(record, symbols, operands, bound).run();
+}
+
 Result<BoundLaunch> tandem::bindLaunch(const LaunchRecord &record,
                                        const std::vector<Operand> &operands) {
-  return Binder(record, operands).run();
+  const Result<LaunchSymbols> symbols = resolveSymbols(record);
+  if (!symbols)
+    return symbols.error();
+  BoundLaunch bound;
+  if (Result<void> done = bindLaunch(record, *symbols, operands, bound); !done)
+    return done.error();
+  return bound;
 }

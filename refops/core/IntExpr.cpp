@@ -122,6 +122,9 @@ static Trouble applyUnary(Kind kind, int64_t a, int64_t &result) {
 
 Result<int64_t> IntExpr::evaluate(const std::vector<int64_t> &values) const {
   assert(values.size() >= names.size() && "one value a symbol");
+  // Most arguments are a size or a stride, most grids a constant.
+  if (postfix.size() == 1)
+    return postfix[0].kind == Node::Kind::Symbol ? values[0] : postfix[0].value;
   std::array<int64_t, maxHeldValues> stack;
   // Bit i: stack[i] has no value. `0 && x` and `1 || x` have one whatever x is,
   // so that a condition can guard a division.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 using namespace tandem;
 using nlohmann::json;
@@ -89,14 +90,24 @@ public:
         "cluster",       "shared_bytes",
         "preconditions", "ctas_communicate",
         "contract",      "programmatic_launch"};
+    // Another file by mistake: fifteen messages would tell less than one.
+    if (document.is_object() && !document.contains("kernel") &&
+        !document.contains("operands") && !document.contains("args")) {
+      messages.add("", "expected a launch record, as `tandem compile --launch` "
+                       "writes it; 'kernel', 'operands' and 'args' are "
+                       "missing");
+      return messages.error();
+    }
     JsonObject top(document, "", members, messages);
     if (!top.isValid())
       return messages.error();
     record.kernel = top.getString("kernel").value_or("");
     record.target = top.getString("target").value_or("");
     // Operands first: every expression is checked against them.
+    const size_t before = messages.size();
     readEach(top, "operands",
              [&](const json &j, std::string place) { readOperand(j, place); });
+    operandsAreGood = messages.size() == before;
     readEach(top, "args",
              [&](const json &j, std::string place) { readArg(j, place); });
     readEach(top, "preconditions", [&](const json &j, std::string place) {
@@ -182,9 +193,12 @@ private:
       messages.add(place, expr.error().text());
       return 0;
     }
+    // Operands that were reported are not reported again, nor is a symbol.
     for (const std::string &symbol : expr->symbols()) {
+      if (!operandsAreGood)
+        break;
       const Result<RecordSymbol> found = resolveSymbol(record, symbol);
-      if (!found)
+      if (!found && reported.insert(found.error().text()).second)
         messages.add(place, found.error().text());
     }
     return expr.take();
@@ -210,13 +224,15 @@ private:
           !isPointer && arg.kind != KernelArg::Kind::ErrorSlot;
       if (isPointer) {
         const int64_t operand = object.getInt("operand").value_or(0);
-        if (operand < 0 ||
-            operand >= static_cast<int64_t>(record.operands.size()))
+        const bool exists =
+            operand >= 0 &&
+            operand < static_cast<int64_t>(record.operands.size());
+        if (!exists && operandsAreGood)
           messages.add(object.placeOf("operand"),
                        "no operand " + std::to_string(operand) +
                            ": there are " +
                            std::to_string(record.operands.size()));
-        else
+        else if (exists)
           arg.operand = static_cast<int>(operand);
       } else if (object.has("operand")) {
         messages.add(place, "only a pointer or a tensor_map has an 'operand'");
@@ -349,6 +365,8 @@ private:
   std::string file;
   Messages messages;
   LaunchRecord record;
+  bool operandsAreGood = false;
+  std::set<std::string> reported;
 };
 } // namespace
 

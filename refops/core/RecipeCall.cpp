@@ -18,41 +18,36 @@ static std::string outputPlace(const Recipe &recipe, size_t i) {
   return "output " + quote(recipe.outputs[i].name);
 }
 
-/// Reports what \p desc cannot be whatever the recipe says; true if nothing.
-static bool checkDesc(const TensorDesc &desc, const std::string &place,
-                      Messages &messages) {
-  if (desc.strides.size() != desc.shape.size()) {
-    messages.add(place, "expected one stride a dim, got " + desc.describe());
-    return false;
-  }
+std::string tandem::problemOfView(const TensorDesc &desc) {
+  if (desc.strides.size() != desc.shape.size())
+    return "expected one stride a dim, got " + desc.describe();
   TensorType type;
   type.dtype = desc.dtype;
   for (int64_t size : desc.shape)
     type.shape.emplace_back(size);
-  if (const std::string problem = problemOfShape(type); !problem.empty()) {
-    messages.add(place, problem);
-    return false;
-  }
-  if (desc.dtype == DType::I4) {
-    messages.add(place, "int4 is not a tensor's dtype");
-    return false;
-  }
+  if (std::string problem = problemOfShape(type); !problem.empty())
+    return problem;
+  if (desc.dtype == DType::I4)
+    return "int4 is not a tensor's dtype";
   __int128 extent = 1;
   for (size_t d = 0; d < desc.rank(); ++d) {
-    if (desc.strides[d] < 0) {
-      messages.add(place, "stride " + std::to_string(desc.strides[d]) +
-                              " is negative");
-      return false;
-    }
+    if (desc.strides[d] < 0)
+      return "stride " + std::to_string(desc.strides[d]) + " is negative";
     if (desc.shape[d] > 1)
       extent += static_cast<__int128>(desc.shape[d] - 1) * desc.strides[d];
-    if (extent > maxDim / 8) {
-      messages.add(place,
-                   "it spans more than 2^59 elements: " + desc.describe());
-      return false;
-    }
+    if (extent > maxDim / 8)
+      return "it spans more than 2^59 elements: " + desc.describe();
   }
-  return true;
+  return {};
+}
+
+/// Reports what \p desc cannot be whatever the recipe says; true if nothing.
+static bool checkDesc(const TensorDesc &desc, const std::string &place,
+                      Messages &messages) {
+  const std::string problem = problemOfView(desc);
+  if (!problem.empty())
+    messages.add(place, problem);
+  return problem.empty();
 }
 
 static bool checkRank(const TensorType &expected, const TensorDesc &actual,

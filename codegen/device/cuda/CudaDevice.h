@@ -14,6 +14,7 @@
 #include "codegen/device/Device.h"
 #include "codegen/device/Limits.h"
 #include "codegen/device/cuda/Driver.h"
+#include "refops/core/RecordSymbols.h"
 
 #include <atomic>
 #include <mutex>
@@ -43,6 +44,7 @@ public:
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   LaunchRecord record;
+  LaunchSymbols symbols;
 };
 
 class CudaDevice final : public Device {

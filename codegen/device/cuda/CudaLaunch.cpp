@@ -15,6 +15,10 @@ Result<std::shared_ptr<LoadedKernel>> CudaDevice::load(const Kernel &kernel) {
     return r.error();
   auto loaded = std::make_shared<CudaKernel>(driver, context);
   loaded->record = kernel.launch;
+  auto symbols = resolveSymbols(loaded->record);
+  if (!symbols)
+    return symbols.error();
+  loaded->symbols = symbols.take();
 
   char log[8192] = {};
   int options[] = {errorLogBuffer, errorLogBytes};
@@ -199,13 +203,13 @@ Result<LaunchReport> CudaDevice::launch(LoadedKernel &loaded,
                                         const LaunchOptions &) {
   auto &kernel = static_cast<CudaKernel &>(loaded);
   const LaunchRecord &record = kernel.record;
-  auto bound = bindLaunch(record, operands);
-  if (!bound)
-    return bound.error();
-  if (auto r = checkLimits(record, *bound, limits); !r)
+  BoundLaunch bound;
+  if (auto r = bindLaunch(record, kernel.symbols, operands, bound); !r)
+    return r.error();
+  if (auto r = checkLimits(record, bound, limits); !r)
     return r.error();
   LaunchReport report;
-  if (bound->isNoOp())
+  if (bound.isNoOp())
     return report;
   if (auto r = makeCurrent(); !r)
     return r.error();
@@ -219,8 +223,8 @@ Result<LaunchReport> CudaDevice::launch(LoadedKernel &loaded,
                        driver.memsetD8(errorSlot, 0xff, 8, stream));
         !r)
       return r.error();
-  if (bound->workspaceBytes > 0) {
-    auto bytes = static_cast<uint64_t>(bound->workspaceBytes);
+  if (bound.workspaceBytes > 0) {
+    auto bytes = static_cast<uint64_t>(bound.workspaceBytes);
     if (auto r = growWorkspace(bytes); !r)
       return r.error();
     if (auto r = check("cuMemsetD8(workspace)",
@@ -230,7 +234,7 @@ Result<LaunchReport> CudaDevice::launch(LoadedKernel &loaded,
   }
 
   CUresult fault = success;
-  if (auto r = launchAndWait(kernel, *bound, fault); !r)
+  if (auto r = launchAndWait(kernel, bound, fault); !r)
     return r.error();
   if (fault != success) {
     Finding finding;

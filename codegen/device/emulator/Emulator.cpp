@@ -6,6 +6,7 @@
 #include "codegen/device/emulator/Run.h"
 #include "codegen/device/emulator/async/MapCode.h"
 #include "codegen/device/emulator/ptx/Parser.h"
+#include "refops/core/RecordSymbols.h"
 
 #include <algorithm>
 #include <bit>
@@ -24,6 +25,7 @@ constexpr uint64_t lastStamp = (uint64_t(1) << 31) - 2;
 
 struct EmulatorKernel final : LoadedKernel {
   LaunchRecord record;
+  LaunchSymbols symbols;
   Program program;
   /// With contraction, where that can make a difference.
   std::optional<Program> fused;
@@ -134,6 +136,10 @@ Result<std::shared_ptr<LoadedKernel>> Emulator::load(const Kernel &kernel) {
     return variables.error();
   auto loaded = std::make_shared<EmulatorKernel>();
   loaded->record = kernel.launch;
+  Result<LaunchSymbols> symbols = resolveSymbols(loaded->record);
+  if (!symbols)
+    return symbols.error();
+  loaded->symbols = symbols.take();
   if (Result<void> placed = placeGlobals(*module, *variables, *loaded); !placed)
     return placed.error();
   Result<Program> program = decode(*module, *entry, *variables, place);
@@ -277,13 +283,13 @@ Emulator::launch(LoadedKernel &loaded,
                  const LaunchOptions &options) {
   auto &kernel = static_cast<EmulatorKernel &>(loaded);
   const LaunchRecord &record = kernel.record;
-  Result<BoundLaunch> bound = bindLaunch(record, operands);
-  if (!bound)
-    return bound.error();
+  BoundLaunch bound;
+  if (Result<void> r = bindLaunch(record, kernel.symbols, operands, bound); !r)
+    return r.error();
   DeviceLimits limits;
   if (record.target == "sm_80")
     limits.sharedBytes = 163 << 10;
-  if (Result<void> r = checkLimits(record, *bound, limits); !r)
+  if (Result<void> r = checkLimits(record, bound, limits); !r)
     return r.error();
   if (Result<void> r = checkParams(kernel); !r)
     return r.error();
@@ -306,10 +312,10 @@ Emulator::launch(LoadedKernel &loaded,
   if (chosen == std::end(approximations))
     return Error("emulator: approximation '" + options.approximation +
                  "' is not one of nearest, low, high, random, fused");
-  if (bound->isNoOp())
+  if (bound.isNoOp())
     return LaunchReport();
   uint64_t ctas = 1;
-  for (int64_t dim : bound->grid)
+  for (int64_t dim : bound.grid)
     if (__builtin_mul_overflow(ctas, static_cast<uint64_t>(dim), &ctas) ||
         ctas > lastStamp)
       return Error(record.kernel + ": a grid of more than " +
@@ -317,7 +323,7 @@ Emulator::launch(LoadedKernel &loaded,
 
   std::lock_guard lock(mutex);
   uint64_t workspace = 0;
-  if (Result<void> r = prepareSlots(kernel, *bound, workspace); !r)
+  if (Result<void> r = prepareSlots(kernel, bound, workspace); !r)
     return r.error();
   if (nextStamp + ctas > lastStamp) {
     heap.forgetAccesses();
@@ -328,16 +334,16 @@ Emulator::launch(LoadedKernel &loaded,
   launch.program = &program;
   launch.regions = heap.regions();
   launch.params.resize(program.paramBytes);
-  for (size_t i = 0; i < bound->args.size(); ++i) {
+  for (size_t i = 0; i < bound.args.size(); ++i) {
     char *param = launch.params.data() + program.params[i].offset;
     if (record.args[i].kind == KernelArg::Kind::TensorMap) {
-      MapCode code = encodeMap(bound->maps[bound->args[i]]);
+      MapCode code = encodeMap(bound.maps[bound.args[i]]);
       std::memcpy(param, &code, sizeof code);
     } else {
-      std::memcpy(param, &bound->args[i], program.params[i].bytes);
+      std::memcpy(param, &bound.args[i], program.params[i].bytes);
     }
   }
-  launch.grid = bound->grid;
+  launch.grid = bound.grid;
   launch.block = record.block;
   launch.cluster = record.cluster;
   launch.sharedBytes = shared;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,12 +72,21 @@ Result<uint64_t> Heap::allocate(uint64_t bytes, std::string_view name) {
       current = index;
   }
   Arena &arena = arenas[index];
+  std::unique_ptr<Shadow> shadow;
+  try {
+    shadow = std::make_unique<Shadow>(bytes);
+  } catch (const std::bad_alloc &) {
+    if (isLarge)
+      freeArena(index);
+    return Error(cat("emulator: allocation '", name, "' of ", bytes,
+                     " bytes: no memory for the checker's tables"));
+  }
   auto region = std::make_unique<Region>();
   region->name = std::string(name);
   region->host = arena.base + arena.used;
   region->base = reinterpret_cast<uint64_t>(region->host);
   region->bytes = bytes;
-  region->shadow = std::make_unique<Shadow>(bytes);
+  region->shadow = std::move(shadow);
   arena.used += span;
   ++arena.live;
   uint64_t address = region->base;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 using namespace tandem::emulator;
 
@@ -39,7 +40,7 @@ Shadow::Shadow(uint64_t bytes)
       table(static_cast<std::atomic<uintptr_t> *>(
           std::calloc(pages, sizeof(std::atomic<uintptr_t>)))) {
   if (!table)
-    std::abort();
+    throw std::bad_alloc(); // Heap::allocate makes an Error of it
 }
 
 Shadow::~Shadow() {

@@ -105,6 +105,9 @@ TEST_SUITE("codegen") {
     CHECK(errorOf("blok", "64") ==
           "set: no schedule parameter is named 'blok', expected one of block, "
           "chunk, rows, warps, tile_m, tile_n, tile_k");
+    CHECK(errorOf("tile_n", "64") ==
+          "set: tile_n: only matmul and gemv kernels read it, this recipe has "
+          "row-wise");
     CHECK(errorOf("block", "100") ==
           "set: block: expected a power of two from 8 to 8192, got '100'");
     CHECK(errorOf("block", "many") ==

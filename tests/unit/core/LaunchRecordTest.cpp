@@ -1,6 +1,8 @@
 //===- LaunchRecordTest.cpp - Launch records, contracts and binding -------===//
 #include "refops/core/LaunchRecord.h"
 
+#include "refops/core/RecordSymbols.h"
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -86,6 +88,48 @@ TEST_SUITE("launch record") {
     CHECK(bound->workspaceBytes == 36);
     CHECK(!bound->isNoOp());
     CHECK(bindLaunch(sample(), operandsOf(0, 3))->isNoOp());
+  }
+
+  TEST_CASE("symbols are looked up once and serve every call") {
+    const LaunchRecord record = sample();
+    const Result<LaunchSymbols> symbols = resolveSymbols(record);
+    REQUIRE_MESSAGE(bool(symbols), symbols.error().text());
+    // x.align, x.shape[0], x.shape[1] and x.stride[0], each once.
+    CHECK(symbols->symbols.size() == 4);
+    BoundLaunch bound;
+    for (int64_t rows : {9, 0, 1000}) {
+      const std::vector<Operand> operands = operandsOf(rows, 3);
+      REQUIRE(bool(bindLaunch(record, *symbols, operands, bound)));
+      const Result<BoundLaunch> fresh = bindLaunch(record, operands);
+      REQUIRE(bool(fresh));
+      CHECK(bound.grid == fresh->grid);
+      CHECK(bound.args == fresh->args);
+      CHECK(bound.workspaceBytes == fresh->workspaceBytes);
+    }
+    LaunchRecord bad = sample();
+    bad.grid[1] = expr("z.shape[0]");
+    CHECK(resolveSymbols(bad).error().text() ==
+          "norm_1: grid[1]: symbol 'z.shape[0]': no operand is named 'z'");
+    // A pointer has no value, whatever is written there.
+    bad = sample();
+    bad.args[0].value = expr("x.shape[0]");
+    CHECK(bool(bindLaunch(bad, operandsOf(9, 3))));
+  }
+
+  TEST_CASE(
+      "what is no record at all gets one message, and a bad operand too") {
+    const Result<LaunchRecord> recipe =
+        readLaunchRecord(R"({"name": "r", "recipe": {}})", "r.json");
+    REQUIRE(!recipe);
+    CHECK(recipe.error().text() ==
+          "r.json: expected a launch record, as `tandem compile --launch` "
+          "writes it; 'kernel', 'operands' and 'args' are missing");
+    CHECK(readError([](json &j) { j["operands"][0]["rank"] = "two"; }) ==
+          "l.json: operands[0].rank: expected an integer, got 'two'");
+    CHECK(readError([](json &j) {
+            j["grid"] = {"z.shape[0]", "z.shape[0] + 1", "1"};
+          }) ==
+          "l.json: grid[0]: symbol 'z.shape[0]': no operand is named 'z'");
   }
 
   TEST_CASE("alignment is the largest power of two up to 256") {

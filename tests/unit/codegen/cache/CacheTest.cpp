@@ -1,6 +1,8 @@
 //===- CacheTest.cpp - Kernels in memory and on disk ----------------------===//
 #include "../Recipes.h"
 
+#include "codegen/CacheControl.h"
+#include "codegen/cache/BuildIdentity.h"
 #include "codegen/cache/Cache.h"
 #include "codegen/cache/KernelCache.h"
 
@@ -103,6 +105,38 @@ TEST_SUITE("codegen/cache") {
     CHECK(info.entries > 0);
     REQUIRE(bool(clearCache()));
     CHECK(cacheInfo().entries == 0);
+  }
+
+  TEST_CASE("a limit is kept in the directory, and the variable wins") {
+    Directory directory;
+    std::string body(1000, 'x');
+    for (int i = 0; i < 20; ++i)
+      codegen::cacheWrite(codegen::cacheKey(std::to_string(i)), body);
+    CHECK(cacheInfo().entries == 20);
+    REQUIRE(bool(setCacheLimit(11000)));
+    CHECK(cacheInfo().limitBytes == 11000);
+    CHECK(cacheInfo().entries == 10);
+    CHECK(cacheLimitProblem() == "");
+    setenv("TANDEM_CACHE_LIMIT", "2M", 1);
+    CHECK(cacheInfo().limitBytes == 2 << 20);
+    setenv("TANDEM_CACHE_LIMIT", "much", 1);
+    CHECK(cacheInfo().limitBytes == 512 << 20);
+    CHECK(cacheLimitProblem() ==
+          "TANDEM_CACHE_LIMIT: expected a size such as 100000, 512M or 2G, at "
+          "most 1024T, got 'much'");
+    CHECK(*parseCacheSize("3G") == uint64_t(3) << 30);
+    CHECK(*parseCacheSize("0") == 0);
+    for (const char *bad :
+         {"", "-1", "M", "1.5G", "1MB", "2048T", "99999999999999999999"})
+      CHECK_FALSE_MESSAGE(bool(parseCacheSize(bad)), bad);
+  }
+
+  TEST_CASE("the build's identity is that of the contents") {
+    // 20 bytes of the linker's hash, or 32 of ours.
+    const std::string id = codegen::buildIdentity();
+    CHECK((id.size() == 40 || id.size() == 64 || id.size() == 16));
+    CHECK(id.find_first_not_of("0123456789abcdef") == std::string::npos);
+    CHECK(buildId() == id);
   }
 
   TEST_CASE("many threads compile at once") {
