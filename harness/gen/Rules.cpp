@@ -205,8 +205,19 @@ tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
     return {};
   Reader reader = Rows;
   for (const Step &step : recipe.steps)
-    if (step.op == Opcode::GEMM_TILE || step.op == Opcode::GEMV_TILE)
+    switch (step.op) {
+    case Opcode::GEMM_TILE:
+    case Opcode::GEMV_TILE:
+    case Opcode::LM_HEAD:
       reader = Products;
+      break;
+    case Opcode::ATTENTION_TILE:
+    case Opcode::ATTN_STEP:
+    case Opcode::GDN_STEP:
+      return {}; // their families have no such parameters
+    default:
+      break;
+    }
   std::vector<int> weights;
   for (const Parameter &parameter : parameters)
     weights.push_back(parameter.reader == reader);

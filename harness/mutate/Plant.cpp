@@ -107,6 +107,9 @@ Engine tandem::harness::withEditedReference(
 void tandem::harness::editLastElement(
     Device &device, const std::vector<Operand> &outputs,
     const std::function<void(DType, std::byte *element)> &edit) {
+  // A recipe of nothing but states has none.
+  if (outputs.empty())
+    return;
   const Operand &y = outputs.front();
   if (y.desc.numElements() == 0)
     return;

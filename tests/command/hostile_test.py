@@ -372,7 +372,7 @@ class Hostile(unittest.TestCase):
             mutant.write_text("\n".join(changed))
             done = self.emulated(mutant, document)
             self.assertIn(done.returncode, (0, 1, 2), "\n".join(changed))
-            self.assertTrue(done.returncode != 2 or done.stderr, changed[at])
+            self.assertTrue(done.returncode != 2 or done.stderr, "\n".join(changed))
 
     # --- the cache
 

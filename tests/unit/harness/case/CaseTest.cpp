@@ -62,7 +62,8 @@ TEST_SUITE("harness case") {
       Result<CaseFile> read = readCaseFile(text, "c.json");
       return read ? std::string() : read.error().text();
     };
-    CHECK(error("[") == "c.json: expected a JSON object");
+    CHECK(error("[").starts_with("c.json: line 1, column 2: not JSON: "));
+    CHECK(error("[]") == "c.json: expected an object, got an array");
     CHECK(error("{}") ==
           "c.json: tandem_case: expected 1, the version of the format");
     CHECK(error(R"({"tandem_case": 1})") == "c.json: spec: missing");
