@@ -72,6 +72,7 @@ class Recipe:
     @classmethod
     def from_json(cls, text: str, *, file: str = "recipe") -> Recipe:
         """Read a recipe from JSON text; `file` is used in messages."""
+        text.encode()  # a lone surrogate is a ValueError, too
         return cls(_native.Recipe.read(text, file))
 
     @classmethod

@@ -54,5 +54,7 @@ def test_the_package_is_typed(source):
 def test_the_command_line_is_the_same_tool():
     run = subprocess.run([sys.executable, "-m", "tandem", "ops", "--json"],
                          capture_output=True, text=True)
-    names = [op["name"] for op in json.loads(run.stdout)]
+    # MAP has no opcode: only recipes know it.
+    names = [op["name"] for op in json.loads(run.stdout)
+             if op["code"] is not None]
     assert len(names) == len(tandem.ops())
