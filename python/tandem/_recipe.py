@@ -83,6 +83,7 @@ class Recipe:
     @classmethod
     def from_insn(cls, text: str, *, file: str = "recipe") -> Recipe:
         """Read a recipe from the text of an ``insn`` module."""
+        text.encode()  # as in from_json
         return cls(_native.Recipe.from_insn(text, file))
 
     @property
