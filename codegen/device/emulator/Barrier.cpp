@@ -185,17 +185,25 @@ void emulator::reportDeadlock(Cta &cta) {
     }
   }
   // Lanes that would try again, by line.
-  std::map<uint32_t, int> tries;
+  struct Try {
+    Warp *warp;
+    unsigned lane;
+    int count;
+  };
+  std::map<uint32_t, Try> tries;
   for (Warp &warp : cta.warps)
-    forEachLane(warp.retries, [&](unsigned l) { ++tries[warp.pc[l]]; });
+    forEachLane(warp.retries, [&](unsigned l) {
+      ++tries.try_emplace(warp.pc[l], Try{&warp, l, 0}).first->second.count;
+    });
   const Inst *firstTry = nullptr;
-  for (auto [pc, count] : tries) {
+  for (auto [pc, at] : tries) {
     const Inst &inst = cta.program->code[pc];
     if (!firstTry)
       firstTry = &inst;
-    who += cat(who.empty() ? "" : "; ", count, " threads wait at line ",
-               inst.line, " for ", waitedFor(cta, inst));
-    waiting += count;
+    who += cat(who.empty() ? "" : "; ", at.count,
+               at.count == 1 ? " thread waits" : " threads wait", " at line ",
+               inst.line, " for ", waitedFor(cta, *at.warp, at.lane, inst));
+    waiting += at.count;
   }
   int64_t threads = 0;
   for (const Warp &warp : cta.warps)

@@ -4,6 +4,7 @@
 #include "codegen/device/emulator/Races.h"
 #include "codegen/device/emulator/Regions.h"
 #include "codegen/device/emulator/async/Cluster.h"
+#include "codegen/device/emulator/async/Hazards.h"
 
 #include <algorithm>
 #include <cstring>
@@ -44,6 +45,8 @@ static void reportUnwritten(Exec &x, const Inst &inst, const Region &region,
                             uint64_t offset, unsigned size, unsigned lane) {
   uint64_t first = region.shadow->firstUnwritten(offset, size);
   // An async copy under way explains more than "never written".
+  if (region.isShared && isCopyUnderWay(x, region, offset, size))
+    return;
   if (region.isShared)
     for (const Warp &warp : x.cta->warps)
       for (const PendingCopy &copy : warp.copies)
@@ -291,6 +294,8 @@ static void accessCluster(Exec &x, const Inst &inst, const uint64_t *address,
     if (cta && !cta->done) {
       accessRegions(x, inst, &cta->shared, offset, here, size, kind, scope,
                     out);
+      if (cta->async)
+        checkAgainstAsync(x, inst, *cta, offset, here & out.lanes, size, kind);
       continue;
     }
     if (x.launch->options.checkMemory)
@@ -370,6 +375,8 @@ void emulator::checkAccess(Exec &x, const Inst &inst, Space space,
   case Space::Shared:
     accessRegions(x, inst, &x.cta->shared, address, x.active, size, kind, scope,
                   out);
+    if (x.cta->async)
+      checkAgainstAsync(x, inst, *x.cta, address, out.lanes, size, kind);
     return;
   case Space::SharedCluster:
     accessCluster(x, inst, address, x.active, size, kind, scope, out);
@@ -417,4 +424,12 @@ void emulator::recordShared(Exec &x, const Inst &inst, unsigned lane,
   address[lane] = offset;
   shadowAccess(x, inst, x.cta->shared, address, uint32_t(1) << lane, size, kind,
                Scope::Weak, false);
+}
+
+void emulator::recordWrite(Exec &x, const Inst &inst, const Region &region,
+                           uint64_t offset, unsigned size, unsigned lane) {
+  uint64_t address[warpSize] = {};
+  address[lane] = region.base + offset;
+  shadowAccess(x, inst, region, address, uint32_t(1) << lane, size,
+               AccessKind::Write, Scope::Weak, false);
 }

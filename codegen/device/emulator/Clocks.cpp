@@ -64,12 +64,26 @@ void Knowledge::learn(const Knowledge &other) {
   clocks = std::move(joined);
 }
 
-bool Knowledge::covers(AccessId access) const {
-  uint64_t stamp = stampOf(access) << 11;
+bool Knowledge::covers(AccessId access) const { return covers(access, 0); }
+
+bool Knowledge::covers(AccessId access, uint64_t space) const {
+  uint64_t stamp = space | stampOf(access) << 11;
   uint64_t clock = access & clockMask;
   unsigned warp = warpOf(access);
   return clock <= at(stamp) || clock <= at(stamp | (1 + warp)) ||
          clock <= at(stamp | (64 + warp * 32 + laneOf(access)));
+}
+
+void Knowledge::learnProxied(const Knowledge &other) {
+  for (const auto &[key, clock] : other.clocks)
+    if (key < proxyKey)
+      raise(key | proxyKey, clock);
+}
+
+void Knowledge::learnWeakly(const Knowledge &other) {
+  for (const auto &[key, clock] : other.clocks)
+    if (key & agentSpace)
+      raise(key | weakAgent, clock);
 }
 
 // Warps ---------------------------------------------------------------------
@@ -105,8 +119,8 @@ static SharedKnowledge joinedOwn(const WarpSync &sync, uint32_t lanes) {
   return joined;
 }
 
-static SharedKnowledge join(const SharedKnowledge &a,
-                            const SharedKnowledge &b) {
+SharedKnowledge emulator::joinKnowledge(const SharedKnowledge &a,
+                                        const SharedKnowledge &b) {
   if (!a || a == b)
     return b;
   if (!b)
@@ -120,7 +134,7 @@ static SharedKnowledge join(const SharedKnowledge &a,
 static void shareWithinWarp(WarpSync &sync) {
   if (!sync.knows)
     return;
-  sync.all = join(sync.all, joinedOwn(sync, ~0u));
+  sync.all = joinKnowledge(sync.all, joinedOwn(sync, ~0u));
   sync.knows = 0;
   sync.own.fill(nullptr);
 }
@@ -155,13 +169,14 @@ void emulator::shareKnowledge(Cta &cta, uint32_t from, uint32_t to) {
   SharedKnowledge known;
   forEachLane(from, [&](unsigned w) {
     if (const WarpSync *sync = cta.warps[w].sync.get())
-      known = join(known, join(sync->all, joinedOwn(*sync, ~0u)));
+      known =
+          joinKnowledge(known, joinKnowledge(sync->all, joinedOwn(*sync, ~0u)));
   });
   if (known)
     forEachLane(to, [&](unsigned w) {
       WarpSync &sync = syncOf(cta.warps[w]);
       shareWithinWarp(sync);
-      sync.all = join(sync.all, known);
+      sync.all = joinKnowledge(sync.all, known);
     });
 }
 
@@ -205,7 +220,7 @@ void emulator::learn(Exec &x, uint32_t lanes,
   if ((warp.live & ~lanes) == 0) {
     if (sync.all == knowledge)
       return;
-    sync.all = join(sync.all, knowledge);
+    sync.all = joinKnowledge(sync.all, knowledge);
     // The part about the own CTA also goes where the fast check looks.
     uint32_t least = ~0u;
     for (size_t w = 0; w < x.cta->warps.size(); ++w) {
@@ -223,9 +238,14 @@ void emulator::learn(Exec &x, uint32_t lanes,
     if (sync.last[lane] == knowledge)
       return;
     sync.last[lane] = knowledge;
-    sync.own[lane] = join(sync.own[lane], knowledge);
+    sync.own[lane] = joinKnowledge(sync.own[lane], knowledge);
     sync.knows |= uint32_t(1) << lane;
   });
+}
+
+void emulator::learnAll(Exec &x, const SharedKnowledge &knowledge) {
+  WarpSync &sync = syncOf(*x.warp);
+  sync.all = joinKnowledge(sync.all, knowledge);
 }
 
 // Releases and acquires -----------------------------------------------------
@@ -250,7 +270,7 @@ static void leave(SyncCell &cell, const Publication &publication) {
   for (Publication &there : cell.published)
     if (there.scope == publication.scope &&
         (there.stamp == publication.stamp || there.scope == Scope::Gpu)) {
-      there.knowledge = join(there.knowledge, publication.knowledge);
+      there.knowledge = joinKnowledge(there.knowledge, publication.knowledge);
       return;
     }
   cell.published.push_back(publication);

@@ -36,6 +36,18 @@ struct Exec;
 struct Launch;
 struct Warp;
 
+// Spaces of keys beside the threads'. The async proxy sees accesses up to the
+// clock under proxyKey | key. Agents complete asynchronous operations
+// (async/State.h): known as the memory model has it, or only because a wait for
+// them was executed before.
+inline constexpr uint64_t proxyKey = uint64_t(1) << 60;
+inline constexpr uint64_t agentSpace = uint64_t(1) << 61;
+inline constexpr uint64_t weakAgent = uint64_t(1) << 62;
+/// \p index is no multiple of 2048: those would be clocks of whole CTAs.
+inline uint64_t agentKey(uint64_t stamp, uint32_t index) {
+  return agentSpace | stamp << 16 | index;
+}
+
 /// Up to which clock the accesses of threads of other warps and CTAs happened
 /// before; a vector clock.
 class Knowledge {
@@ -55,10 +67,17 @@ public:
   /// Whether the access is known to have happened.
   bool covers(AccessId access) const;
   bool empty() const { return clocks.empty(); }
-
-private:
+  /// Any key, also of the spaces below.
   void raise(uint64_t key, uint32_t clock);
   uint32_t at(uint64_t key) const;
+  /// What \p other knows is visible to the async proxy.
+  void learnProxied(const Knowledge &other);
+  bool coversProxied(AccessId access) const { return covers(access, proxyKey); }
+  /// What \p other knows of agents, as executed before (weakAgent).
+  void learnWeakly(const Knowledge &other);
+
+private:
+  bool covers(AccessId access, uint64_t space) const;
   /// Sorted by key.
   std::vector<std::pair<uint64_t, uint32_t>> clocks;
 };
@@ -107,6 +126,12 @@ void advanceClock(Warp &warp, Cta &cta);
 SharedKnowledge knowledgeOf(const Warp &warp, const Cta &cta, uint32_t lanes);
 /// \p lanes of the warp in execution know this from now on.
 void learn(Exec &x, uint32_t lanes, const SharedKnowledge &knowledge);
+
+/// Every lane of the warp in execution knows it.
+void learnAll(Exec &x, const SharedKnowledge &knowledge);
+/// All that either of them knows; each may be null.
+SharedKnowledge joinKnowledge(const SharedKnowledge &a,
+                              const SharedKnowledge &b);
 
 /// A release at \p cell. A plain write \p replaces what was there.
 void publish(Exec &x, uint32_t lanes, Scope scope, SyncCell &cell,

@@ -120,6 +120,7 @@ void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t position) {
   cta.output.clear();
   cta.reported.clear();
   cta.shared.oldestStamp = cta.stamp - cta.rank;
+  cta.async.reset();
   for (Barrier &barrier : cta.barriers)
     barrier.waiters.clear();
   if (launch.options.scheduleSeed)
@@ -130,6 +131,8 @@ void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t position) {
     int left = threads - warp.index * warpSize;
     warp.live = left >= warpSize ? ~0u : (uint32_t(1) << left) - 1;
     warp.waiting = warp.blocked = warp.retry = warp.retries = 0;
+    warp.timedOut = 0;
+    warp.async.reset();
     warp.clusterArrived = warp.clusterPassed = 0;
     std::fill_n(warp.pc, warpSize, program.begin);
     if (program.frame != noSlot) {

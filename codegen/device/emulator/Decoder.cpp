@@ -1,6 +1,7 @@
 //===- Decoder.cpp - A parsed kernel to a program -------------------------===//
 #include "codegen/device/emulator/DecoderState.h"
 #include "codegen/device/emulator/Registers.h"
+#include "codegen/device/emulator/async/Wgmma.h"
 #include "codegen/device/emulator/ptx/Lexer.h"
 
 #include <algorithm>
@@ -15,6 +16,8 @@ Result<Program> Decoder::run() {
   result.reqntid = kernel.reqntid;
   result.maxntid = kernel.maxntid;
   result.reqCluster = kernel.reqCluster;
+  result.maxRegisters = kernel.maxRegisters;
+  result.minCtas = kernel.minCtas;
   result.files = module.files;
   for (auto &[index, name] : result.files)
     name = name.substr(name.find_last_of('/') + 1);
@@ -37,6 +40,7 @@ Result<Program> Decoder::run() {
     return errors;
   result.arenaBytes = (arenaBytes + 63) & ~63u;
   findUndefinedReads(result);
+  watchRegisters(result);
   return std::move(result);
 }
 

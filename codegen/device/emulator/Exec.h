@@ -78,15 +78,18 @@ struct CallRecord {
 
 struct Cta;
 struct Cluster;
+struct CtaAsync;
+struct WarpAsync;
 
 struct Warp {
   int index = 0;
   char *arena = nullptr;
-  uint32_t live = 0;    // lanes that have not exited
-  uint32_t waiting = 0; // lanes at a CTA barrier
-  uint32_t blocked = 0; // lanes at a warp-level rendezvous
-  uint32_t retry = 0;   // lanes that a handler has just sent back
-  uint32_t retries = 0; // lanes of `waiting` that try again when woken
+  uint32_t live = 0;     // lanes that have not exited
+  uint32_t waiting = 0;  // lanes at a CTA barrier
+  uint32_t blocked = 0;  // lanes at a warp-level rendezvous
+  uint32_t retry = 0;    // lanes that a handler has just sent back
+  uint32_t retries = 0;  // lanes of `waiting` that try again when woken
+  uint32_t timedOut = 0; // lanes whose try_wait gives up
   // barrier.cluster: lanes that have arrived in the present phase, and lanes
   // whose phase has completed and that have not waited for it.
   uint32_t clusterArrived = 0, clusterPassed = 0;
@@ -99,6 +102,7 @@ struct Warp {
   std::unique_ptr<LaneClocks> laneClocks;
   std::unique_ptr<WarpSync> sync;
   std::vector<PendingCopy> copies;
+  std::shared_ptr<WarpAsync> async; // async/State.h
   std::array<std::vector<CallRecord>, warpSize> calls;
   std::array<uint64_t, warpSize> copyGroup = {};
   std::vector<uint32_t> undefined; // lanes without a value, by slot / 4
@@ -140,6 +144,7 @@ struct Cta {
   std::vector<char> local;
   std::vector<uint8_t> localWritten;
   std::array<Barrier, 16> barriers;
+  std::shared_ptr<CtaAsync> async; // async/State.h
   uint64_t instructions = 0;
   uint64_t budgetChecked = 0;
   uint64_t random = 0;

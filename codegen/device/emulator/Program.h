@@ -10,6 +10,7 @@
 #define TANDEM_CODEGEN_DEVICE_EMULATOR_PROGRAM_H
 
 #include "codegen/device/emulator/Types.h"
+#include "codegen/device/emulator/async/WgmmaForm.h"
 
 #include <cstdint>
 #include <map>
@@ -21,10 +22,6 @@ namespace tandem::emulator {
 struct Exec;
 struct Inst;
 using Handler = void (*)(Exec &, const Inst &);
-
-/// Where in the arena an operand is.
-using Slot = uint32_t;
-inline constexpr Slot noSlot = ~0u;
 
 enum class Space : uint8_t {
   Generic,
@@ -208,6 +205,15 @@ struct Program {
   /// Reads through which a CTA may wait for another.
   bool mayWaitForCtas = false;
   bool hasBarriers = false;
+  bool hasAsync = false; // mbarriers, bulk copies, wgmma
+  std::vector<WgmmaForm> wgmmas;
+  /// Registers of wgmmas, and the handlers of other instructions that touch
+  /// them, by instruction (async/WatchRegisters.cpp).
+  std::vector<Slot> watchedSlots;
+  std::map<Slot, uint32_t> watchIndex;
+  std::map<uint32_t, Handler> watched;
+  /// Registers a thread: .maxnreg, or 0; and CTAs that have to fit.
+  int maxRegisters = 0, minCtas = 1;
   /// Registers that some path reads before writing them; empty for nearly all
   /// kernels, and then nothing is tracked at run time.
   bool tracksRegisters = false;

@@ -298,3 +298,18 @@ void emulator::raceLane(Exec &x, const Inst &inst, const Order &order,
     raceCell(x, inst, order, region, offset + (k << cells.shift), cells,
              begin + k, lane, kind);
 }
+
+RaceCells *emulator::recordedCells(ShadowPage &page, const Order &order,
+                                   uint64_t offset, unsigned bytes) {
+  renew(page, order);
+  auto first = static_cast<unsigned>(offset % pageBytes / lineBytes);
+  auto last =
+      static_cast<unsigned>((offset % pageBytes + bytes - 1) / lineBytes);
+  bool any = false;
+  for (unsigned index = first; index <= last; ++index) {
+    const Line &line = page.lines[index];
+    any |= (page.inCells >> index & 1) || line.write.id >= order.bound ||
+           line.readA.id >= order.bound || line.readB.id >= order.bound;
+  }
+  return any ? &expandRange(page, order, offset, bytes, 16) : nullptr;
+}

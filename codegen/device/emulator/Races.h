@@ -78,6 +78,11 @@ void raceLane(Exec &x, const Inst &inst, const Order &order,
               const Region &region, uint64_t offset, ShadowPage &page,
               unsigned size, unsigned lane, AccessKind kind);
 
+/// The accesses recorded in [offset, offset + bytes) of one page, by granule;
+/// null when there are none that count.
+RaceCells *recordedCells(ShadowPage &page, const Order &order, uint64_t offset,
+                         unsigned bytes);
+
 } // namespace tandem::emulator
 
 #endif // TANDEM_CODEGEN_DEVICE_EMULATOR_RACES_H

@@ -110,6 +110,30 @@ uint64_t Shadow::firstUnwritten(uint64_t offset, uint64_t bytes) const {
   return bytes;
 }
 
+bool Shadow::isWritten(uint64_t offset, uint64_t bytes) const {
+  uint64_t end = offset + bytes;
+  while (offset < end) {
+    uint64_t n = std::min(pageBytes - offset % pageBytes, end - offset);
+    uintptr_t seen = table[offset / pageBytes].load(std::memory_order_relaxed);
+    if (seen == 0)
+      return false;
+    if (seen > 1) {
+      const auto *page = reinterpret_cast<const ShadowPage *>(seen);
+      for (uint64_t at = offset % pageBytes, left = n; left;) {
+        uint64_t some = std::min(64 - at % 64, left);
+        uint64_t mask = (some == 64 ? ~uint64_t(0) : (uint64_t(1) << some) - 1)
+                        << at % 64;
+        if ((page->init[at / 64] & mask) != mask)
+          return false;
+        at += some;
+        left -= some;
+      }
+    }
+    offset += n;
+  }
+  return true;
+}
+
 void Shadow::clearWritten() {
   for (uint64_t i = 0; i < pages; ++i) {
     uintptr_t entry = table[i].load(std::memory_order_relaxed);

@@ -61,10 +61,12 @@ public:
     return entry > 1 ? *reinterpret_cast<ShadowPage *>(entry) : make(offset);
   }
   /// The page that holds \p offset, or null when there is none yet.
-  const ShadowPage *peek(uint64_t offset) const {
+  ShadowPage *peek(uint64_t offset) const {
     uintptr_t entry = table[offset / pageBytes].load(std::memory_order_acquire);
-    return entry > 1 ? reinterpret_cast<const ShadowPage *>(entry) : nullptr;
+    return entry > 1 ? reinterpret_cast<ShadowPage *>(entry) : nullptr;
   }
+  /// Whether all of the range was written.
+  bool isWritten(uint64_t offset, uint64_t bytes) const;
   /// Marks a range as written or as never written.
   void mark(uint64_t offset, uint64_t bytes, bool written);
   /// The first byte of the range that was never written, or \p bytes.

@@ -81,7 +81,9 @@ std::vector<Row> tandem::emulator::allRows() {
         packedConvertRows(), memoryRows(),       atomicRows(),
         asyncRows(),         warpRows(),         matrixRows(),
         controlRows(),       callRows(),         videoRows(),
-        clusterRows(),       vectorAtomicRows(), compareHalfRows()})
+        clusterRows(),       vectorAtomicRows(), compareHalfRows(),
+        mbarrierRows(),      bulkRows(),         wgmmaRows(),
+        asyncFenceRows()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -129,6 +129,10 @@ std::span<const Row> vectorAtomicRows();
 std::span<const Row> compareHalfRows();
 // async/
 std::span<const Row> clusterRows();
+std::span<const Row> mbarrierRows();
+std::span<const Row> bulkRows();
+std::span<const Row> wgmmaRows();
+std::span<const Row> asyncFenceRows();
 
 /// All rows, for the documentation.
 std::vector<Row> allRows();

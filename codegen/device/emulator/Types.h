@@ -10,6 +10,10 @@ namespace tandem::emulator {
 
 inline constexpr int warpSize = 32;
 
+/// Where in a warp's arena an operand is (Program.h).
+using Slot = uint32_t;
+inline constexpr Slot noSlot = ~0u;
+
 enum class Type : uint8_t {
   None,
   Pred,

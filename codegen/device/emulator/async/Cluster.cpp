@@ -2,7 +2,11 @@
 #include "codegen/device/emulator/async/Cluster.h"
 
 #include "codegen/device/emulator/Barrier.h"
+#include "codegen/device/emulator/Checker.h"
 #include "codegen/device/emulator/WarpRunner.h"
+#include "codegen/device/emulator/async/BulkCopy.h"
+#include "codegen/device/emulator/async/Mbarrier.h"
+#include "codegen/device/emulator/async/Wgmma.h"
 
 #include <algorithm>
 #include <numeric>
@@ -44,8 +48,10 @@ void emulator::beginCluster(Cluster &cluster, const Launch &launch,
                             uint64_t position, const std::vector<Cta *> &ctas) {
   cluster.launch = &launch;
   cluster.ctas = ctas;
-  cluster.arriving.clear();
-  cluster.completed.clear();
+  cluster.arriving = cluster.completed = SyncCell();
+  cluster.arrivingWeak = cluster.completedWeak = nullptr;
+  cluster.log.clear();
+  cluster.timeouts = 0;
   cluster.random =
       launch.options.scheduleSeed * 0x9e3779b97f4a7c15u + ~position;
   cluster.order.resize(ctas.size());
@@ -58,12 +64,50 @@ void emulator::beginCluster(Cluster &cluster, const Launch &launch,
   }
 }
 
-void emulator::wakeAll(Cluster &cluster) {
+static void wake(Cluster &cluster) {
   for (Cta *cta : cluster.ctas)
     for (Warp &warp : cta->warps) {
       warp.waiting &= ~warp.retries;
       warp.retries = 0;
     }
+}
+
+void emulator::wakeAll(Cluster &cluster) {
+  cluster.timeouts = 0;
+  wake(cluster);
+}
+
+/// Nothing can run: waits with a time limit may give up, as often as it takes a
+/// kernel that counts them to say so.
+static bool timeOut(Cluster &cluster) {
+  constexpr int mostTimeouts = 64;
+  if (++cluster.timeouts > mostTimeouts)
+    return false;
+  bool any = false;
+  for (Cta *cta : cluster.ctas)
+    for (Warp &warp : cta->warps)
+      forEachLane(warp.retries, [&](unsigned l) {
+        const Inst &inst = cta->program->code[warp.pc[l]];
+        if (inst.flow != Flow::Wait ||
+            static_cast<WaitKind>(inst.extra) != WaitKind::Mbarrier)
+          return;
+        warp.timedOut |= uint32_t(1) << l;
+        any = true;
+      });
+  if (any)
+    wake(cluster);
+  return any;
+}
+
+/// A seeded schedule completes operations at any time.
+static void completeSome(Cluster &cluster) {
+  while (nextRandom(cluster.random) % 4 == 0) {
+    bool any = completeOne(cluster);
+    for (Cta *cta : cluster.ctas)
+      any |= computeOneWgmma(*cta, nextRandom(cluster.random));
+    if (!any)
+      return;
+  }
 }
 
 /// Nothing can run. Lanes that wait for others of their warp are told so; false
@@ -94,6 +138,8 @@ bool emulator::runCluster(Cluster &cluster, uint64_t quantum) {
       for (size_t i = cluster.order.size(); i > 1; --i)
         std::swap(cluster.order[i - 1],
                   cluster.order[nextRandom(cluster.random) % i]);
+    if (launch.options.scheduleSeed && launch.program->hasAsync)
+      completeSome(cluster);
     bool moved = false, isDone = true;
     for (uint32_t rank : cluster.order) {
       Cta &cta = *cluster.ctas[rank];
@@ -105,12 +151,14 @@ bool emulator::runCluster(Cluster &cluster, uint64_t quantum) {
         return true;
       }
       cta.done = outcome == Turn::Done;
+      if (cta.done)
+        finishAsync(cta);
       moved |= outcome != Turn::Stuck;
       isDone &= cta.done;
     }
     if (isDone)
       return true;
-    if (moved || forceOne(cluster))
+    if (moved || completeOne(cluster) || timeOut(cluster) || forceOne(cluster))
       continue;
     for (Cta *cta : cluster.ctas)
       if (!cta->done)
@@ -132,7 +180,7 @@ void emulator::laneExited(Cta &cta) {
     wakeAll(*cta.cluster);
 }
 
-std::string emulator::waitedFor(const Cta &cta, const Inst &) {
+static std::string clusterWait(const Cta &cta) {
   uint32_t arrived = 0, all = 0;
   for (const Cta *peer : cta.cluster->ctas)
     for (const Warp &warp : peer->warps) {
@@ -141,6 +189,27 @@ std::string emulator::waitedFor(const Cta &cta, const Inst &) {
     }
   return cat("the cluster's barrier (", arrived, " of ", all,
              " threads have arrived)");
+}
+
+std::string emulator::waitedFor(Cta &cta, Warp &warp, unsigned lane,
+                                const Inst &inst) {
+  switch (static_cast<WaitKind>(inst.extra)) {
+  case WaitKind::Cluster:
+    return clusterWait(cta);
+  case WaitKind::Mbarrier: {
+    Exec x;
+    x.arena = warp.arena;
+    uint64_t address[warpSize];
+    addressesOf(x, inst, address);
+    const Mbarrier *barrier = mbarrierAt(cta, address[lane] & ~windowMask);
+    return barrier ? describe(*barrier) : "an mbarrier";
+  }
+  case WaitKind::Wgmma:
+    return wgmmaWait(cta, warp);
+  case WaitKind::Registers:
+    return registerWait(cta, inst);
+  }
+  return {};
 }
 
 Cta *emulator::ctaOfAddress(const Cta &from, uint64_t address,

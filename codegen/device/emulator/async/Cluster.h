@@ -9,7 +9,7 @@
 #ifndef TANDEM_CODEGEN_DEVICE_EMULATOR_ASYNC_CLUSTER_H
 #define TANDEM_CODEGEN_DEVICE_EMULATOR_ASYNC_CLUSTER_H
 
-#include "codegen/device/emulator/async/SyncPoint.h"
+#include "codegen/device/emulator/async/State.h"
 
 namespace tandem::emulator {
 
@@ -19,8 +19,16 @@ struct Cluster {
   uint64_t random = 0;
   std::vector<uint32_t> order; // of CTAs, for the scheduler
   /// barrier.cluster: what the present phase has collected, and the last one.
-  SyncPoint arriving, completed;
+  SyncCell arriving, completed;
+  SharedKnowledge arrivingWeak, completedWeak;
+  /// Asynchronous operations.
+  OpLog log;
+  /// How often waits have timed out since anything happened.
+  int timeouts = 0;
 };
+
+/// Inst::extra of instructions that send lanes back.
+enum class WaitKind : uint8_t { Cluster, Mbarrier, Wgmma, Registers };
 
 /// CTAs a cluster, and clusters a grid.
 uint64_t clusterSize(const Launch &launch);
@@ -36,8 +44,8 @@ void wakeAll(Cluster &cluster);
 /// Lanes of \p cta have exited.
 void laneExited(Cta &cta);
 
-/// What lanes of \p cta that were sent back at \p inst wait for, in words.
-std::string waitedFor(const Cta &cta, const Inst &inst);
+/// What lane \p lane that was sent back at \p inst waits for, in words.
+std::string waitedFor(Cta &cta, Warp &warp, unsigned lane, const Inst &inst);
 
 /// The CTA that a shared::cluster address lies in, and the offset there; null
 /// when the cluster has no such rank.

@@ -18,7 +18,9 @@ static void completeIfAll(Cluster &cluster) {
       warp.clusterArrived = 0;
     }
   cluster.completed = std::move(cluster.arriving);
-  cluster.arriving.clear();
+  cluster.arriving = SyncCell();
+  cluster.completedWeak = std::move(cluster.arrivingWeak);
+  cluster.arrivingWeak = nullptr;
   wakeAll(cluster);
 }
 
@@ -29,11 +31,29 @@ static void arrive(Exec &x, const Inst &i) {
     report(x, i, firstLane(again), "barrier",
            "arrives at the cluster's barrier a second time without having "
            "waited for it");
+  Cluster &cluster = *x.cta->cluster;
+  forEachLane(x.active, [&](unsigned l) {
+    if (!i.mode) {
+      publish(x, l, Scope::Cluster, cluster.arriving, false);
+      return;
+    }
+    // Relaxed: what was executed before, what a fence has released, and
+    // mbarriers that fence.mbarrier_init has.
+    cluster.arrivingWeak = joinKnowledge(cluster.arrivingWeak,
+                                         weakly(*knowledgeOf(warp, *x.cta, l)));
+    const WarpSync *sync = warp.sync.get();
+    if (sync && (sync->hasFenced >> l & 1) &&
+        sync->fenced[l].scope >= Scope::Cluster)
+      cluster.arriving.published.push_back(sync->fenced[l]);
+  });
   if (!i.mode)
-    x.cta->cluster->arriving.release(x);
+    advanceClock(warp, *x.cta);
+  else if (warp.async && warp.async->initFence)
+    cluster.arriving.published.push_back(
+        {Scope::Cluster, x.cta->stamp, warp.async->initFence});
   warp.clusterArrived |= x.active;
   warp.clusterPassed &= ~x.active;
-  completeIfAll(*x.cta->cluster);
+  completeIfAll(cluster);
 }
 
 static void wait(Exec &x, const Inst &i) {
@@ -48,8 +68,10 @@ static void wait(Exec &x, const Inst &i) {
     completeIfAll(*x.cta->cluster);
   uint32_t through = x.active & warp.clusterPassed;
   warp.clusterPassed &= ~through;
-  if (through)
-    x.cta->cluster->completed.acquire(x);
+  forEachLane(through, [&](unsigned l) {
+    acquire(x, l, Scope::Cluster, x.cta->cluster->completed);
+    learn(x, l, x.cta->cluster->completedWeak);
+  });
   if (uint32_t still = x.active & ~through)
     waitAgain(x, still);
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/device/emulator/Checker.h"
+#include "codegen/device/emulator/async/Mbarrier.h"
 #include "codegen/device/emulator/ops/Families.h"
 
 #include <algorithm>
@@ -174,6 +175,41 @@ static void buildWaitAll(Builder &b, const Match &) {
   };
 }
 
+/// cp.async.mbarrier.arrive: the thread's copies so far arrive, and then it
+/// does. That may be at any time; here it is at once. flags: .noinc.
+static void arriveAfterCopies(Exec &x, const Inst &i) {
+  auto &copies = x.warp->copies;
+  auto isMine = [&](const PendingCopy &copy) {
+    return x.active >> copy.lane & 1;
+  };
+  for (const PendingCopy &copy : copies)
+    if (isMine(copy))
+      complete(x, copy);
+  std::erase_if(copies, isMine);
+  uint64_t address[warpSize];
+  addressesOf(x, i, address);
+  forEachLane(x.active, [&](unsigned l) {
+    Cta *owner = nullptr;
+    Mbarrier *barrier = findMbarrier(x, i, l, i.space, address[l], owner);
+    if (!barrier)
+      return;
+    if (!i.flags)
+      ++barrier->pending;
+    releaseAt(x, l, *owner, *barrier, Scope::Cta, false);
+    arriveAt(x, i, l, *owner, *barrier, 1, false);
+  });
+  advanceClock(*x.warp, *x.cta);
+}
+static void buildArriveAfterCopies(Builder &b, const Match &m) {
+  if (!b.expect(1))
+    return;
+  b.program->hasAsync = true;
+  b.inst->space = m.has(4) ? Space::Shared : Space::Generic;
+  b.address(0);
+  b.inst->flags = m.has(3);
+  b.inst->run = arriveAfterCopies;
+}
+
 std::span<const Row> tandem::emulator::asyncRows() {
   static const Row rows[] = {
       {"cp",
@@ -188,6 +224,10 @@ std::span<const Row> tandem::emulator::asyncRows() {
       {"cp", ".async .commit_group", buildCommit},
       {"cp", ".async .wait_group", buildWaitGroup},
       {"cp", ".async .wait_all", buildWaitAll},
+      {"cp",
+       ".async .mbarrier .arrive .noinc? "
+       ".shared|.shared::cta? .b64",
+       buildArriveAfterCopies, "the copies and the arrival come at once"},
   };
   return rows;
 }

@@ -106,6 +106,7 @@ struct Entry {
   std::map<std::string, std::vector<std::string>> branchTables;
   std::map<std::string, Prototype> prototypes;
   std::vector<int> reqntid, maxntid, reqCluster;
+  int maxRegisters = 0, minCtas = 1;
 };
 
 struct Module {

@@ -265,6 +265,10 @@ void Parser::performance(Entry &kernel) {
     kernel.maxntid = values;
   else if (name == ".reqnctapercluster")
     kernel.reqCluster = values;
+  else if (name == ".maxnreg" && !values.empty())
+    kernel.maxRegisters = values[0];
+  else if (name == ".minnctapersm" && !values.empty())
+    kernel.minCtas = values[0];
   else if (name == ".pragma")
     skipPast(';');
 }

@@ -32,6 +32,9 @@ struct Case {
   std::vector<std::vector<uint8_t>> buffers;
   /// Buffers that count as never written before the launch.
   std::vector<bool> uninitialised;
+  /// Tensor maps of buffers, after the pointers; dims and strides are
+  /// constants.
+  std::vector<std::pair<int, TensorMapSpec>> maps;
   /// 32-bit arguments after the buffers.
   std::vector<int> integers;
 };
@@ -74,6 +77,9 @@ inline Kernel kernelOf(const Case &c) {
     kernel.launch.args.push_back(
         {KernelArg::Kind::Pointer, static_cast<int>(i), IntExpr(0)});
   }
+  for (const auto &[buffer, map] : c.maps)
+    kernel.launch.args.push_back(
+        {KernelArg::Kind::TensorMap, buffer, IntExpr(0), map});
   for (int value : c.integers)
     kernel.launch.args.push_back({KernelArg::Kind::I32, -1, IntExpr(value)});
   return kernel;

@@ -1,0 +1,232 @@
+//===- MatmulSamplesTest.cpp - The Hopper matmuls of samples/ptx ----------===//
+//
+// Each runs right and clean on a small product, by one cluster, so that its
+// stages are used again; and each variant that lacks one wait, fence, arrival
+// or expected count is reported. A dropped line keeps its number.
+//
+//===----------------------------------------------------------------------===//
+#include "tests/unit/device/emulator/Harness.h"
+
+#include "refops/core/DType.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace tandem;
+using namespace tandem::test;
+
+namespace {
+constexpr const char *names[] = {
+    "matmul_128x64",
+    "matmul_128x64_dependent",
+    "matmul_128x64_cluster_1x2",
+    "matmul_128x128",
+    "matmul_128x128_dependent",
+    "matmul_128x128_cluster_1x2",
+    "matmul_128x256",
+    "matmul_128x256_dependent",
+    "matmul_128x256_cluster_1x2",
+    "matmul_128x256_cluster_2x1",
+    "matmul_256x128_cluster_1x2",
+};
+
+struct Product {
+  int64_t m = 136, n = 520, k = 200;
+};
+
+Kernel kernelNamed(const std::string &name) {
+  std::string path = std::string(TANDEM_SOURCE_DIR) + "/samples/ptx/" + name;
+  Kernel kernel;
+  kernel.ptx = readFile(path + ".ptx");
+  nlohmann::json record = nlohmann::json::parse(readFile(path + ".json"));
+  record.erase("call");
+  auto launch = readLaunchRecord(record.dump(), name);
+  REQUIRE_MESSAGE(bool(launch), launch.error().text());
+  kernel.launch = launch.take();
+  // One cluster: it goes through all tiles.
+  kernel.launch.grid[0] = IntExpr(kernel.launch.cluster[0]);
+  return kernel;
+}
+
+uint16_t bfloat(double value) {
+  uint16_t bits = 0;
+  storeDouble(DType::BF16, value, &bits);
+  return bits;
+}
+
+/// Small integers, so that every sum is exact and any order gives the same
+/// bits.
+std::vector<int> integers(int64_t count, unsigned seed) {
+  std::vector<int> values(static_cast<size_t>(count));
+  for (int &value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    value = static_cast<int>(seed >> 24) % 5 - 2;
+  }
+  return values;
+}
+std::vector<uint8_t> bfloats(const std::vector<int> &values) {
+  std::vector<uint16_t> bits;
+  for (int value : values)
+    bits.push_back(bfloat(value));
+  return bytesOf(bits);
+}
+
+/// Runs c = a b^T; the number of wrong elements is in \p wrong.
+Result<LaunchReport> runProduct(const Kernel &kernel, const Product &p,
+                                const LaunchOptions &options, int64_t &wrong) {
+  auto device = makeEmulator();
+  auto loaded = device->load(kernel);
+  if (!loaded)
+    return loaded.error();
+  std::vector<int> a = integers(p.m * p.k, 1), b = integers(p.n * p.k, 2);
+  std::vector<std::vector<uint8_t>> bytes = {
+      bfloats(a), bfloats(b),
+      std::vector<uint8_t>(static_cast<size_t>(p.m * p.n) * 2)};
+  Dims shapes[] = {{p.m, p.k}, {p.n, p.k}, {p.m, p.n}};
+  std::vector<Operand> operands;
+  for (size_t i = 0; i < 3; ++i) {
+    auto address = device->allocate(bytes[i].size(), std::string(1, "abc"[i]));
+    REQUIRE(bool(address));
+    REQUIRE(bool(i < 2
+                     ? device->write(*address, bytes[i].data(), bytes[i].size())
+                     : device->fill(*address, 0xff, bytes[i].size(), false)));
+    operands.push_back({contiguous(DType::BF16, shapes[i]), *address});
+  }
+  auto report = device->launch(**loaded, operands, options);
+  if (!report)
+    return report;
+  REQUIRE(bool(
+      device->read(operands[2].address, bytes[2].data(), bytes[2].size())));
+  auto c = valuesOf<uint16_t>(bytes[2]);
+  wrong = 0;
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      int sum = 0;
+      for (int64_t k = 0; k < p.k; ++k)
+        sum += a[static_cast<size_t>(i * p.k + k)] *
+               b[static_cast<size_t>(j * p.k + k)];
+      wrong += c[static_cast<size_t>(i * p.n + j)] != bfloat(sum);
+    }
+  return report;
+}
+
+/// The PTX without the \p nth line that contains \p needle: replaced by
+/// \p instead. Gives the line's number.
+int edit(std::string &ptx, const std::string &needle, int nth,
+         const std::string &instead = "") {
+  size_t at = 0;
+  for (int i = 0;; ++i) {
+    at = ptx.find(needle, at);
+    REQUIRE_MESSAGE(at != std::string::npos, needle);
+    if (i == nth)
+      break;
+    ++at;
+  }
+  size_t begin = ptx.rfind('\n', at) + 1, end = ptx.find('\n', at);
+  int line =
+      1 + static_cast<int>(std::count(ptx.begin(), ptx.begin() + begin, '\n'));
+  // `... %p4, [...]` becomes a predicate that is true.
+  std::string replacement = instead;
+  if (size_t predicate = ptx.find("%p", at);
+      instead == "true" && predicate < end) {
+    std::string name = ptx.substr(predicate, ptx.find(',', at) - predicate);
+    replacement = "setp.eq.u32 " + name + ", 0, 0;";
+  }
+  ptx.replace(begin, end - begin, replacement);
+  return line;
+}
+
+struct Drop {
+  const char *needle;
+  int nth;
+  const char *instead;
+  const char *kinds; // that may be reported, separated by spaces
+};
+// Waits: the producer's for an empty stage, the consumers' for a full one, for
+// products and for stores. The first try_wait is the producer's.
+constexpr Drop drops[] = {
+    {"mbarrier.try_wait", 0, "true", "race async"},
+    {"mbarrier.try_wait", 1, "true", "async"},
+    {"mbarrier.try_wait", 2, "true", "async"},
+    {"wgmma.wait_group.sync.aligned \t1", 0, "", "race async"},
+    {"wgmma.wait_group.sync.aligned \t0", 0, "", "async race"},
+    {"cp.async.bulk.wait_group.read \t1", 0, "", "async"},
+    {"cp.async.bulk.wait_group.read \t0", 0, "", "async"},
+    {"wgmma.fence", 0, "", "async"},
+    {"fence.proxy.async", 0, "", "async"},
+    {"fence.mbarrier_init", 0, "", "async race"},
+    {"mbarrier.arrive.expect_tx", 0, "", "deadlock"},
+    {"mbarrier.arrive.shared", 0, "", "deadlock"},
+    {"cp.async.bulk.commit_group", 0, "", "async"},
+};
+} // namespace
+
+TEST_SUITE("emulator matmul samples") {
+  TEST_CASE("every sample runs right and clean") {
+    for (const char *name : names) {
+      CAPTURE(name);
+      int64_t wrong = -1;
+      auto report = runProduct(kernelNamed(name), Product(), {}, wrong);
+      REQUIRE_MESSAGE(bool(report), report.error().text());
+      CHECK_MESSAGE(report->ok(), textOf(*report));
+      CHECK(wrong == 0);
+    }
+  }
+
+  TEST_CASE("and in seeded schedules") {
+    for (const char *name : {"matmul_128x64", "matmul_128x64_cluster_1x2"})
+      for (uint64_t seed = 1; seed <= 4; ++seed) {
+        CAPTURE(name);
+        CAPTURE(seed);
+        int64_t wrong = -1;
+        LaunchOptions options;
+        options.scheduleSeed = seed;
+        auto report = runProduct(kernelNamed(name), Product(), options, wrong);
+        REQUIRE_MESSAGE(bool(report), report.error().text());
+        CHECK_MESSAGE(report->ok(), textOf(*report));
+        CHECK(wrong == 0);
+      }
+  }
+
+  TEST_CASE("a dropped wait, fence, arrival or count is reported") {
+    // All of them on the smallest tile, without and with a cluster; one of each
+    // kind on the others.
+    for (size_t n = 0; n < std::size(names); ++n)
+      for (size_t d = 0; d < std::size(drops); ++d) {
+        if (n != 0 && n != 2 && (d + n) % 4 != 0)
+          continue;
+        const Drop &drop = drops[d];
+        Kernel kernel = kernelNamed(names[n]);
+        int line = edit(kernel.ptx, drop.needle, drop.nth, drop.instead);
+        CAPTURE(names[n]);
+        CAPTURE(drop.needle);
+        CAPTURE(drop.nth);
+        CAPTURE(line);
+        int64_t wrong = -1;
+        LaunchOptions options;
+        options.budget = 500'000'000;
+        auto report = runProduct(kernel, Product(), options, wrong);
+        REQUIRE_MESSAGE(bool(report), report.error().text());
+        CHECK(!report->ok());
+        if (report->ok())
+          continue;
+        CAPTURE(textOf(*report));
+        CHECK(report->findings[0].ptxLine > 0);
+        CHECK(std::string(drop.kinds).find(report->findings[0].kind) !=
+              std::string::npos);
+      }
+  }
+
+  TEST_CASE("a remote arrival of CTA scope after a completed wait is noted") {
+    int64_t wrong = -1;
+    auto report = runProduct(kernelNamed("matmul_128x64_cluster_1x2"),
+                             Product(), {}, wrong);
+    REQUIRE_MESSAGE(bool(report), report.error().text());
+    CHECK(report->ok());
+    REQUIRE(!report->notes.empty());
+    CHECK(report->notes[0].kind == "scope");
+    // Without a cluster the same arrival is local, and there is nothing to say.
+    report = runProduct(kernelNamed("matmul_128x64"), Product(), {}, wrong);
+    REQUIRE(bool(report));
+    CHECK(report->notes.empty());
+  }
+}
