@@ -46,7 +46,7 @@ struct Finding {
   /// Worth knowing and not wrong: in LaunchReport::notes.
   bool isNote = false;
   /// out-of-bounds, use-after-free, misaligned, uninitialised, race, barrier,
-  /// deadlock, budget, divergent, async, trap, assert, call, stack.
+  /// deadlock, budget, divergent, async, registers, trap, assert, call, stack.
   std::string kind;
   /// One sentence: actual and expected.
   std::string message;

@@ -182,6 +182,8 @@ inline unsigned firstLane(uint32_t mask) {
   return static_cast<unsigned>(__builtin_ctz(mask));
 }
 
+inline uint32_t laneBit(unsigned lane) { return uint32_t(1) << lane; }
+
 /// Calls \p f(lane) for each lane of \p mask.
 template <typename F>
 void forEachLane(uint32_t mask, F f) {

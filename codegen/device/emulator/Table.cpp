@@ -39,6 +39,20 @@ std::vector<Element> compilePattern(std::string_view pattern) {
   return elements;
 }
 
+/// Whether \p text is the choice, whose `#`, if any, is a number there.
+bool isChoice(std::string_view choice, std::string_view text) {
+  size_t at = choice.find('#');
+  if (at == std::string_view::npos)
+    return choice == text;
+  std::string_view before = choice.substr(0, at), after = choice.substr(at + 1);
+  if (text.size() <= before.size() + after.size() ||
+      !text.starts_with(before) || !text.ends_with(after))
+    return false;
+  std::string_view number =
+      text.substr(at, text.size() - before.size() - after.size());
+  return number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// Matches modifiers [m, end) against elements [e, end), with backtracking: an
 /// optional element may take a modifier that a later one needs.
 bool matchFrom(const std::vector<Element> &elements, size_t e,
@@ -49,8 +63,8 @@ bool matchFrom(const std::vector<Element> &elements, size_t e,
   const Element &element = elements[e];
   if (m < modifiers.size())
     for (std::string_view choice : element.choices)
-      if (choice == modifiers[m]) {
-        match.parts[e] = choice;
+      if (isChoice(choice, modifiers[m])) {
+        match.parts[e] = modifiers[m];
         if (matchFrom(elements, e + 1, modifiers, m + 1, match))
           return true;
         match.parts[e] = {};

@@ -5,9 +5,11 @@
 // instruction that fits none is refused at load, and docs/ lists the rows.
 //
 // Modifiers are written as elements separated by spaces. An element is a choice
-// `.a|.b`; with a `?` at its end it may be absent:
+// `.a|.b`; with a `?` at its end it may be absent. `#` stands for a number,
+// which the builder checks:
 //
 //   .rn|.rz|.rm|.rp? .ftz? .sat? .f32
+//   .mma_async .sync .aligned .m64n#k16 .f32 .f16 .f16
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_CODEGEN_DEVICE_EMULATOR_TABLE_H

@@ -34,13 +34,13 @@ static void arrive(Exec &x, const Inst &i) {
   Cluster &cluster = *x.cta->cluster;
   forEachLane(x.active, [&](unsigned l) {
     if (!i.mode) {
-      publish(x, l, Scope::Cluster, cluster.arriving, false);
+      publish(x, laneBit(l), Scope::Cluster, cluster.arriving, false);
       return;
     }
     // Relaxed: what was executed before, what a fence has released, and
     // mbarriers that fence.mbarrier_init has.
-    cluster.arrivingWeak = joinKnowledge(cluster.arrivingWeak,
-                                         weakly(*knowledgeOf(warp, *x.cta, l)));
+    cluster.arrivingWeak = joinKnowledge(
+        cluster.arrivingWeak, weakly(*knowledgeOf(warp, *x.cta, laneBit(l))));
     const WarpSync *sync = warp.sync.get();
     if (sync && (sync->hasFenced >> l & 1) &&
         sync->fenced[l].scope >= Scope::Cluster)
@@ -69,8 +69,8 @@ static void wait(Exec &x, const Inst &i) {
   uint32_t through = x.active & warp.clusterPassed;
   warp.clusterPassed &= ~through;
   forEachLane(through, [&](unsigned l) {
-    acquire(x, l, Scope::Cluster, x.cta->cluster->completed);
-    learn(x, l, x.cta->cluster->completedWeak);
+    acquire(x, laneBit(l), Scope::Cluster, x.cta->cluster->completed);
+    learn(x, laneBit(l), x.cta->cluster->completedWeak);
   });
   if (uint32_t still = x.active & ~through)
     waitAgain(x, still);

@@ -56,15 +56,19 @@ static Done doneFor(std::span<const Starter> starters, const AsyncOp &op) {
 }
 
 /// The conflict between a new access and the earlier operation \p op, if it is
-/// not done. \p what: `reads` or `writes`.
+/// not done. \p what: `reads` or `writes`. Two operations of which neither
+/// takes the other's result race; an ordinary access comes too early.
 static void reportConflict(Exec &x, const Inst &inst, unsigned lane,
                            const char *what, uint64_t offset, uint64_t bytes,
-                           const AsyncOp &op, Done done) {
+                           const AsyncOp &op, Done done, bool isOperation) {
   if (!x.launch->options.checkAsync)
     return;
   int line = lineOf(x, op.at);
   bool earlierWrites = op.kind == AsyncKind::BulkWrite;
-  bool isOwn = op.rank == x.cta->rank && op.warp == x.warp->index;
+  // A product is its warpgroup's.
+  int sharers = op.kind == AsyncKind::WgmmaRead ? 4 : 1;
+  bool isOwn =
+      op.rank == x.cta->rank && op.warp / sharers == x.warp->index / sharers;
   std::string other =
       cat("line ", line, " ", threadText(*x.launch, op.warp, op.lane));
   if (done == Done::Weakly) {
@@ -77,7 +81,13 @@ static void reportConflict(Exec &x, const Inst &inst, unsigned lane,
     return;
   }
   bool isResult = earlierWrites && std::string_view(what) == "reads";
-  report(x, inst, lane, isResult || isOwn ? "async" : "race",
+  FindingSide side;
+  side.access = earlierWrites ? "write" : "read";
+  side.ptxLine = line;
+  side.source = sourceOf(*x.cta->program, op.at);
+  side.block = x.cta->cluster->ctas[op.rank]->id;
+  side.thread = threadId(*x.launch, op.warp, op.lane);
+  report(x, inst, lane, isOperation && !isResult && !isOwn ? "race" : "async",
          done == Done::Pending
              ? cat(what, " ", bytesText(offset, bytes), " that the ",
                    nameOf(op.kind), " at line ", line,
@@ -87,7 +97,7 @@ static void reportConflict(Exec &x, const Inst &inst, unsigned lane,
                    nameOf(op.kind), " at line ", line,
                    earlierWrites ? " wrote" : " read",
                    ", without being ordered after its wait"),
-         offset, {}, other);
+         offset, {}, other, &side);
 }
 
 // Ordinary accesses before an operation --------------------------------------
@@ -222,7 +232,7 @@ void emulator::asyncAccess(Exec &x, const Inst &inst,
       // Operations of one warpgroup read and complete in order.
       if (Done done = doneFor(starters, *earlier); done != Done::Yes)
         reportConflict(x, inst, lane, writes ? "writes" : "reads",
-                       unit * unitBytes, unitBytes, *earlier, done);
+                       unit * unitBytes, unitBytes, *earlier, done, true);
     };
     check(here.write);
     if (writes) {
@@ -344,9 +354,12 @@ void emulator::checkAgainstAsync(Exec &x, const Inst &inst, Cta &owner,
   CtaAsync &async = *owner.async;
   OpLog &log = x.cta->cluster->log;
   bool writes = kind != AccessKind::Read;
+  // Done for one lane is done for all when none knows more than the others.
+  bool isUniform = !x.warp->sync || !x.warp->sync->knows;
   uint32_t last = 0;
   forEachLane(lanes, [&](unsigned l) {
     uint64_t begin = offset[l], end = begin + size;
+    last = isUniform ? last : 0;
     if (writes && begin < async.endBarriers && end > async.firstBarrier)
       for (const Mbarrier &barrier : async.barriers)
         if (barrier.live && barrier.offset + 8 > begin && barrier.offset < end)
@@ -360,7 +373,7 @@ void emulator::checkAgainstAsync(Exec &x, const Inst &inst, Cta &owner,
       Done done = op ? doneFor({&me, 1}, *op) : Done::Yes;
       if (done != Done::Yes)
         reportConflict(x, inst, l, writes ? "writes" : "reads", begin, size,
-                       *op, done);
+                       *op, done, false);
       else
         last = id;
     };
@@ -381,15 +394,15 @@ void emulator::fenceAsyncProxy(Exec &x) {
   if ((x.warp->live & ~x.active) == 0) {
     // All lanes at once: what one of them knows the others fence as well.
     auto proxied = std::make_shared<Knowledge>();
-    SharedKnowledge known = knowledgeOf(*x.warp, *x.cta, firstLane(x.active));
+    SharedKnowledge known = knowledgeOf(*x.warp, *x.cta, x.active);
     proxied->learnProxied(*known);
     proxied->raise(proxyKey | stamp << 11 | (1 + self), x.warp->clock);
     learnAll(x, proxied);
   } else {
     forEachLane(x.active, [&](unsigned l) {
       auto proxied = std::make_shared<Knowledge>();
-      proxied->learnProxied(*knowledgeOf(*x.warp, *x.cta, l));
-      learn(x, l, proxied);
+      proxied->learnProxied(*knowledgeOf(*x.warp, *x.cta, laneBit(l)));
+      learn(x, laneBit(l), proxied);
     });
   }
   // Their own mbarriers can be used by copies from here on.

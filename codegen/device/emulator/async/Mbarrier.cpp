@@ -182,11 +182,12 @@ void emulator::releaseAt(Exec &x, unsigned lane, Cta &owner, Mbarrier &barrier,
                          Scope scope, bool isRelaxed) {
   bool isRemote = &owner != x.cta;
   if (!isRelaxed)
-    publish(x, lane, scope, barrier.arriving, false);
+    publish(x, laneBit(lane), scope, barrier.arriving, false);
   if (isRelaxed || (isRemote && scope < Scope::Cluster)) {
     // Completed operations stay completed, whoever is told.
-    barrier.arrivingWeak = joinKnowledge(
-        barrier.arrivingWeak, weakly(*knowledgeOf(*x.warp, *x.cta, lane)));
+    barrier.arrivingWeak =
+        joinKnowledge(barrier.arrivingWeak,
+                      weakly(*knowledgeOf(*x.warp, *x.cta, laneBit(lane))));
   }
 }
 

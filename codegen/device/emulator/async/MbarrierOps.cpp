@@ -135,15 +135,15 @@ static void wait(Exec &x, const Inst &i) {
       SharedKnowledge weak = barrier.completedWeak;
       for (const Publication &there : barrier.completed.published)
         weak = joinKnowledge(weak, weakly(*there.knowledge));
-      learn(x, l, weak);
+      learn(x, laneBit(l), weak);
     } else {
-      acquire(x, l, static_cast<Scope>(i.mode), barrier.completed);
-      learn(x, l, barrier.completedWeak);
+      acquire(x, laneBit(l), static_cast<Scope>(i.mode), barrier.completed);
+      learn(x, laneBit(l), barrier.completedWeak);
     }
     // The number of the last complete phase; 1, the initialisation, at first.
     auto known = std::make_shared<Knowledge>();
     known->raise(barrier.agent, barrier.numberOf(barrier.phase) - 1);
-    learn(x, l, known);
+    learn(x, laneBit(l), known);
   });
   again &= ~timedOut;
   setMask(x, i.d, passed);

@@ -51,7 +51,7 @@ void emulator::learnAgent(Exec &x, uint64_t agent, uint32_t number) {
   if ((x.warp->live & ~x.active) == 0)
     learnAll(x, known);
   else
-    forEachLane(x.active, [&](unsigned l) { learn(x, l, known); });
+    learn(x, x.active, known);
 }
 
 SharedKnowledge emulator::weakly(const Knowledge &knowledge) {

@@ -58,7 +58,7 @@ struct Mbarrier {
   uint64_t phase = 0;
   /// Arrivals of the present phase, and of the last complete one.
   SyncCell arriving, completed;
-  /// What is known only because it was executed before (docs/decisions/0006).
+  /// What is known only because it was executed before (docs/decisions/0007).
   SharedKnowledge arrivingWeak, completedWeak;
   std::deque<BulkCopy> copies; // that complete here, in order of issue
   /// The number by which a phase's completion is known: 1 is the

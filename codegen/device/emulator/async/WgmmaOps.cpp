@@ -4,7 +4,6 @@
 #include "codegen/device/emulator/ops/Families.h"
 
 #include <charconv>
-#include <deque>
 
 using namespace tandem;
 using namespace tandem::emulator;
@@ -42,6 +41,13 @@ static bool immediate(Builder &b, size_t i, int64_t other, int64_t truth,
   return true;
 }
 
+/// Whether wgmma has \p n columns: multiples of 8 up to 256; of integers only
+/// 8, 24 and multiples of 16.
+static bool isWidth(int n, bool isInteger) {
+  bool isListed = n >= 8 && n <= 256 && n % 8 == 0;
+  return isListed && (!isInteger || n == 8 || n == 24 || n % 16 == 0);
+}
+
 /// `d, a, b, scale-d {, imm-scale-a, imm-scale-b {, imm-trans-a},
 /// imm-trans-b}`. Parts: mma_async, sync, aligned, shape, then types.
 static void buildMma(Builder &b, const Match &m) {
@@ -71,8 +77,8 @@ static void buildMma(Builder &b, const Match &m) {
     if (form.halfResult)
       result = Type::B32;
   }
-  if (form.k != static_cast<int>(32 / form.elementBytes)) {
-    b.fail(cat("'", b.ast->text(), "': k is ", 32 / form.elementBytes,
+  if (!isWidth(form.n, form.kind == WgmmaForm::Kind::Integer)) {
+    b.fail(cat("'", b.ast->text(), "': there is no n = ", form.n,
                " for this type"));
     return;
   }
@@ -145,25 +151,6 @@ static void buildWait(Builder &b, const Match &) {
   aligned(b, waitWgmma);
 }
 
-/// `.m64n8k16|.m64n16k16|...`: all n up to 256 that the type has.
-static const char *shapes(int k) {
-  static std::deque<std::string> kept;
-  std::string text;
-  for (int n = 8; n <= 256; n += 8) {
-    // Integers: 8, and multiples of 16, and 24.
-    if (k == -32 && n % 16 && n != 8 && n != 24)
-      continue;
-    text += cat(text.empty() ? ".m64n" : "|.m64n", n, "k", k < 0 ? -k : k);
-  }
-  kept.push_back(std::move(text));
-  return kept.back().c_str();
-}
-static const char *row(int k, const char *types) {
-  static std::deque<std::string> kept;
-  kept.push_back(cat(".mma_async .sync .aligned ", shapes(k), " ", types));
-  return kept.back().c_str();
-}
-
 std::span<const Row> tandem::emulator::wgmmaRows() {
   static const char *measured = "bit for bit as measured on an H200";
   static const char *assumed = "by the model of f16; not measured";
@@ -171,15 +158,24 @@ std::span<const Row> tandem::emulator::wgmmaRows() {
       {"wgmma", ".fence .sync .aligned", buildFence},
       {"wgmma", ".commit_group .sync .aligned", buildCommit},
       {"wgmma", ".wait_group .sync .aligned", buildWait},
-      {"wgmma", row(16, ".f32 .f16 .f16"), buildMma, measured},
-      {"wgmma", row(16, ".f32 .bf16 .bf16"), buildMma, measured},
-      {"wgmma", row(16, ".f16 .f16 .f16"), buildMma, assumed},
-      {"wgmma", row(8, ".f32 .tf32 .tf32"), buildMma, assumed},
-      {"wgmma", row(32, ".f32 .e4m3|.e5m2 .e4m3|.e5m2"), buildMma,
+      {"wgmma", ".mma_async .sync .aligned .m64n#k16 .f32 .f16 .f16", buildMma,
+       measured},
+      {"wgmma", ".mma_async .sync .aligned .m64n#k16 .f32 .bf16 .bf16",
+       buildMma, measured},
+      {"wgmma", ".mma_async .sync .aligned .m64n#k16 .f16 .f16 .f16", buildMma,
+       assumed},
+      {"wgmma", ".mma_async .sync .aligned .m64n#k8 .f32 .tf32 .tf32", buildMma,
+       assumed},
+      {"wgmma",
+       ".mma_async .sync .aligned .m64n#k32 .f32 .e4m3|.e5m2 .e4m3|.e5m2",
+       buildMma,
        "e4m3 bit for bit as measured on an H200, e5m2 by the same model"},
-      {"wgmma", row(32, ".f16 .e4m3|.e5m2 .e4m3|.e5m2"), buildMma, assumed},
-      {"wgmma", row(-32, ".satfinite? .s32 .s8|.u8 .s8|.u8"), buildMma,
-       "exact; wraps without .satfinite"},
+      {"wgmma",
+       ".mma_async .sync .aligned .m64n#k32 .f16 .e4m3|.e5m2 .e4m3|.e5m2",
+       buildMma, assumed},
+      {"wgmma",
+       ".mma_async .sync .aligned .m64n#k32 .satfinite? .s32 .s8|.u8 .s8|.u8",
+       buildMma, "exact; wraps without .satfinite"},
   };
   return rows;
 }

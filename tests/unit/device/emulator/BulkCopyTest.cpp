@@ -44,7 +44,7 @@ static const std::string expects =
 static const std::string load =
     "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
     "[%r4], [%d2+128], 128, [%r3];\n";
-static const std::string wait =
+static const std::string spin =
     "W: mbarrier.try_wait.parity.shared.b64 %p3, [%r3], 0; @!%p3 bra W;\n";
 static const std::string readBack =
     "mad.lo.u32 %r5, %r1, 4, %r4; ld.shared.u32 %r6, [%r5];\n"
@@ -53,31 +53,31 @@ static const std::string readBack =
 TEST_SUITE("emulator bulk copies") {
   TEST_CASE("a copy arrives when its mbarrier says so") {
     for (uint64_t seed : {0, 1, 2, 3}) {
-      Case c = withCopies(expects + load + wait + readBack);
+      Case c = withCopies(expects + load + spin + readBack);
       c.options.scheduleSeed = seed;
       runClean(c);
       CHECK(valuesOf<uint32_t>(c.buffers[0])[5] == 1000 + 32 + 5);
     }
-    Case noWait = withCopies(expects + load + readBack + wait);
+    Case noWait = withCopies(expects + load + readBack + spin);
     std::string text;
     CHECK(kindsOf(noWait, &text) == Kinds{"async"});
-    CHECK(text.find("that the bulk copy at line 15 writes and that has not "
+    CHECK(text.find("that the bulk copy at line 16 writes and that has not "
                     "been waited for") != std::string::npos);
     Case noExpect =
         withCopies("@%p1 mbarrier.expect_tx.shared.b64 [%r3], 128;\n" + load +
-                   wait + readBack);
+                   spin + readBack);
     CHECK(kindsOf(noExpect) == Kinds{"deadlock"});
-    Case noFence = withCopies(expects + load + wait + readBack, false);
+    Case noFence = withCopies(expects + load + spin + readBack, false);
     CHECK(kindsOf(noFence) == Kinds{"async"});
     Case noBytes = withCopies("@%p1 mbarrier.arrive.shared.b64 %d9, [%r3];\n" +
-                              load + wait + readBack);
+                              load + spin + readBack);
     CHECK(kindsOf(noBytes) == Kinds{"async"});
   }
 
   TEST_CASE("a copy over bytes that a thread has written needs a proxy fence") {
     std::string write = "mad.lo.u32 %r5, %r1, 4, %r4; "
                         "st.shared.u32 [%r5], %r1;\n";
-    std::string rest = expects + load + wait + readBack;
+    std::string rest = expects + load + spin + readBack;
     Case fenced = withCopies(
         write + "fence.proxy.async.shared::cta; bar.sync 0;\n" + rest);
     CHECK(kindsOf(fenced).empty());
@@ -180,7 +180,7 @@ TEST_SUITE("emulator bulk copies") {
         "mov.u32 %r7, 4; mov.u32 %r8, 2;\n"
         "@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
         "complete_tx::bytes [%r4], [%d4, {%r7, %r8}], [%r3];\n" +
-        wait;
+        spin;
     for (uint32_t row : {0u, 1u, 3u, 4u}) {
       Case c = withCopies(
           tensor + "shr.u32 %r5, %r1, 2; xor.b32 %r5, %r5, " +
@@ -245,7 +245,7 @@ TEST_SUITE("emulator bulk copies") {
         "mov.b16 %h1, 3;\n"
         "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
         "bytes.multicast::cluster [%r4], [%d2], 128, [%r3], %h1;\n" +
-        wait +
+        spin +
         "mad.lo.u32 %r5, %r1, 4, %r4; ld.shared.u32 %r6, [%r5];\n"
         "mad.lo.u32 %r11, %r10, 32, %r1; mad.wide.u32 %d3, %r11, 4, %d1;\n"
         "st.global.u32 [%d3], %r6;\n"

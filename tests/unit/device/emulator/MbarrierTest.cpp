@@ -29,42 +29,42 @@ static const std::string produce =
     "@!%p2 bra C;\nmad.lo.u32 %r5, %r1, 4, %r4; st.shared.u32 [%r5], %r1;\n";
 static const std::string arrive = "mbarrier.arrive.shared.b64 %d9, [%r3];\n";
 static const std::string consume = "bra E;\nC:\n";
-static const std::string wait =
+static const std::string spin =
     "W: mbarrier.try_wait.parity.shared.b64 %p3, [%r3], 0; @!%p3 bra W;\n";
-static const std::string read =
+static const std::string readOut =
     "sub.u32 %r5, %r1, 32; mad.lo.u32 %r5, %r5, 4, %r4;\n"
     "ld.shared.u32 %r6, [%r5]; st.global.u32 [%d3], %r6;\nE:";
 
 TEST_SUITE("emulator mbarrier") {
   TEST_CASE("an arrival and a wait order a write and a read") {
     for (uint64_t seed : {0, 1, 2, 3}) {
-      Case c = withBarrier(32, produce + arrive + consume + wait + read);
+      Case c = withBarrier(32, produce + arrive + consume + spin + readOut);
       c.options.scheduleSeed = seed;
       runClean(c);
       CHECK(valuesOf<uint32_t>(c.buffers[0])[32 + 7] == 7);
     }
-    Case noWait = withBarrier(32, produce + arrive + consume + read);
+    Case noWait = withBarrier(32, produce + arrive + consume + readOut);
     noWait.options.checkInit = false;
     CHECK(kindsOf(noWait) == Kinds{"race"});
     // Relaxed on one side orders nothing.
     Case relaxed = withBarrier(
         32, produce + "mbarrier.arrive.relaxed.cta.shared.b64 %d9, [%r3];\n" +
-                consume + wait + read);
+                consume + spin + readOut);
     CHECK(kindsOf(relaxed) == Kinds{"race"});
   }
 
   TEST_CASE("a lost arrival is a deadlock that names barrier and line") {
-    Case c = withBarrier(33, produce + arrive + consume + wait + read);
+    Case c = withBarrier(33, produce + arrive + consume + spin + readOut);
     std::string text;
     CHECK(kindsOf(c, &text) == Kinds{"deadlock"});
-    CHECK(text.find("32 threads wait at line 14 for the mbarrier at byte 0 of "
+    CHECK(text.find("32 threads wait at line 19 for the mbarrier at byte 0 of "
                     "shared memory (phase 0 misses 1 of 33 arrivals)") !=
           std::string::npos);
     // One thread arrives twice: none is missing.
     Case twice = withBarrier(33, produce + arrive +
                                      "@%p1 mbarrier.arrive.shared.b64 %d9, "
                                      "[%r3];\n" +
-                                     consume + wait + read);
+                                     consume + spin + readOut);
     CHECK(kindsOf(twice).empty());
   }
 
@@ -98,7 +98,7 @@ TEST_SUITE("emulator mbarrier") {
     Case over = withBarrier(2, "@%p1 st.shared.u32 [%r3+4], 0;");
     std::string text;
     CHECK(kindsOf(over, &text) == Kinds{"barrier"});
-    CHECK(text.find("k:12: barrier: writes over the mbarrier at byte 0") == 0);
+    CHECK(text.find("k:14: barrier: writes over the mbarrier at byte 0") == 0);
     Case beside = withBarrier(2, "@%p1 st.shared.u32 [%r3+8], 0;");
     CHECK(kindsOf(beside).empty());
     Case after = withBarrier(2, "@%p1 mbarrier.inval.shared.b64 [%r3];\n"
@@ -143,6 +143,6 @@ TEST_SUITE("emulator mbarrier") {
            "@%p1 mbarrier.expect_tx.relaxed.cta.shared.b64 [%r3], 1;");
     std::string text;
     CHECK(kindsOf(overflow, &text) == Kinds{"barrier"});
-    CHECK(text.find("k:13: barrier: the transaction count") == 0);
+    CHECK(text.find("k:15: barrier: the transaction count") == 0);
   }
 }

@@ -190,13 +190,11 @@ TEST_SUITE("emulator wgmma") {
                               "fence.proxy.async;");
     CHECK(kindsOf(order) == Kinds{"race"});
     std::string over = "st.shared.u32 [%r3], 0;\n";
-    Case early =
-        withOperands(begin + product + "wgmma.commit_group.sync.aligned;\n" +
-                         "@%p9 "
-                         "bra E;\n" +
-                         over + "E: wgmma.wait_group.sync.aligned 0;\n",
-                     operands());
-    early.ptx.replace(early.ptx.find("@%p9 bra E"), 10, "@%p1 bra E");
+    Case early = withOperands(
+        begin + product + "wgmma.commit_group.sync.aligned;\nbar.sync 0;\n" +
+            "setp.ne.u32 %p2, %r1, 0;\n@%p2 bra E;\n" + over +
+            "E: wgmma.wait_group.sync.aligned 0;\n",
+        operands());
     std::string text;
     CHECK(kindsOf(early, &text)[0] == "async");
     CHECK(text.find("that the wgmma at line") != std::string::npos);
