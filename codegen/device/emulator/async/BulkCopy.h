@@ -15,7 +15,7 @@ namespace tandem::emulator {
 
 enum class BulkReduce : uint8_t { None, Add, Min, Max, Inc, Dec, And, Or, Xor };
 
-/// target[i] = target[i] op source[i].
+/// target[i] = target[i] op source[i]; a copy without an operation.
 void reduceElements(BulkReduce op, MapType type, char *target,
                     const char *source, uint64_t count);
 

@@ -73,6 +73,10 @@ static void apply(char *target, const char *source, uint64_t count, F f) {
 
 void emulator::reduceElements(BulkReduce op, MapType type, char *target,
                               const char *source, uint64_t count) {
+  if (op == BulkReduce::None) {
+    std::memcpy(target, source, count * mapTypeBytes(type));
+    return;
+  }
   auto integers = [&]<typename T>() {
     apply<T>(target, source, count,
              [=](T a, T b) { return reduceInteger<T>(op, a, b); });

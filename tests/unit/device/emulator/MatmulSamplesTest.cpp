@@ -88,7 +88,7 @@ Result<LaunchReport> runProduct(const Kernel &kernel, const Product &p,
     REQUIRE(bool(address));
     REQUIRE(bool(i < 2
                      ? device->write(*address, bytes[i].data(), bytes[i].size())
-                     : device->fill(*address, 0xff, bytes[i].size(), false)));
+                     : device->fill(*address, 0x55, bytes[i].size(), false)));
     operands.push_back({contiguous(DType::BF16, shapes[i]), *address});
   }
   auto report = device->launch(**loaded, operands, options);
