@@ -1,11 +1,13 @@
 //===- Bench.cpp - tandem bench -------------------------------------------===//
 //
 // How fast the emulator is on this processor, on one core with all checks: a
-// loop that does nothing but stream, and tensor-core instructions.
+// loop that does nothing but stream, tensor-core instructions, and one tile of
+// a whole Hopper matmul (samples/ptx), asynchronous copies and waits included.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/device/Device.h"
 #include "harness/tools/Subcommands.h"
+#include "harness/tools/TileSample.h"
 
 #include <ctime>
 #include <fstream>
@@ -119,6 +121,53 @@ ret;
   return work;
 }
 
+/// The best launch of at least three, after one that makes shadow pages. The
+/// time is the processor's, so that other programs on the machine do not count.
+static Result<Speed> bestOf(Device &device, const Kernel &kernel,
+                            const std::vector<Operand> &operands,
+                            double multiplyAdds, double seconds) {
+  auto loaded = device.load(kernel);
+  if (!loaded)
+    return loaded.error();
+  Speed best;
+  const std::clock_t begin = std::clock();
+  auto secondsSince = [](std::clock_t before) {
+    return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  };
+  for (int run = 0; run < 3 || secondsSince(begin) < seconds; ++run) {
+    const std::clock_t before = std::clock();
+    auto report = device.launch(**loaded, operands, LaunchOptions());
+    const double took = secondsSince(before);
+    if (!report)
+      return report.error();
+    if (!report->ok())
+      return Error("bench: " + report->findings[0].text());
+    if (!run)
+      continue;
+    best.threadInstructions =
+        std::max(best.threadInstructions,
+                 static_cast<double>(report->threadInstructions) / took);
+    best.multiplyAdds = std::max(best.multiplyAdds, multiplyAdds / took);
+  }
+  return best;
+}
+
+/// Moderate floats, and moderate pairs of bf16.
+static Result<uint64_t> allocateWords(Device &device, int64_t words,
+                                      const std::string &name) {
+  std::vector<uint32_t> values(static_cast<size_t>(words));
+  for (uint32_t k = 0; k < values.size(); ++k)
+    values[k] = 0x3f003f80u | (k * 37 & 0x7f) | (k * 11 & 0x7f) << 16;
+  auto address = device.allocate(values.size() * 4, name);
+  if (!address)
+    return address.error();
+  if (Result<void> ok =
+          device.write(*address, values.data(), values.size() * 4);
+      !ok)
+    return ok.error();
+  return *address;
+}
+
 static Result<Speed> measure(const Workload &work, double seconds) {
   Kernel kernel;
   kernel.ptx = work.ptx;
@@ -134,46 +183,37 @@ static Result<Speed> measure(const Workload &work, double seconds) {
     record.operands.push_back(
         {name, DType::F32, 1, RecordOperand::Role::State});
     record.args.push_back({KernelArg::Kind::Pointer, i, IntExpr(0)});
-    // Moderate floats, and moderate pairs of bf16.
-    std::vector<uint32_t> values(static_cast<size_t>(work.elements));
-    for (uint32_t k = 0; k < values.size(); ++k)
-      values[k] = 0x3f003f80u | (k * 37 & 0x7f) | (k * 11 & 0x7f) << 16;
-    auto address = device->allocate(values.size() * 4, name);
+    auto address = allocateWords(*device, work.elements, name);
     if (!address)
       return address.error();
-    if (Result<void> ok =
-            device->write(*address, values.data(), values.size() * 4);
-        !ok)
-      return ok.error();
     operands.push_back({{DType::F32, {work.elements}, {1}}, *address});
   }
-  auto loaded = device->load(kernel);
-  if (!loaded)
-    return loaded.error();
-  // The first launch makes shadow pages; the best of the others counts. The
-  // time is the processor's, so that other programs on the machine do not
-  // count.
-  Speed best;
-  const std::clock_t begin = std::clock();
-  auto secondsSince = [](std::clock_t before) {
-    return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
-  };
-  for (int run = 0; run < 3 || secondsSince(begin) < seconds; ++run) {
-    const std::clock_t before = std::clock();
-    auto report = device->launch(**loaded, operands, LaunchOptions());
-    const double took = secondsSince(before);
-    if (!report)
-      return report.error();
-    if (!report->ok())
-      return Error("bench: " + report->findings[0].text());
-    if (run)
-      best.threadInstructions =
-          std::max(best.threadInstructions,
-                   static_cast<double>(report->threadInstructions) / took);
-    if (run)
-      best.multiplyAdds = std::max(best.multiplyAdds, work.multiplyAdds / took);
+  return bestOf(*device, kernel, operands, work.multiplyAdds, seconds);
+}
+
+/// c = a b^T of one tile by the sample with 128 x 256 tiles: 4096 deep.
+static Result<Speed> measureTile(double seconds) {
+  constexpr int64_t m = 128, n = 256, k = 4096;
+  Kernel kernel;
+  kernel.ptx = tileSamplePtx;
+  json record = json::parse(tileSampleRecord);
+  record.erase("call");
+  auto launch = readLaunchRecord(record.dump(), "the sample");
+  if (!launch)
+    return launch.error();
+  kernel.launch = launch.take();
+  std::unique_ptr<Device> device = makeEmulator();
+  std::vector<Operand> operands;
+  const Dims shapes[] = {{m, k}, {n, k}, {m, n}};
+  for (size_t i = 0; i < 3; ++i) {
+    auto address = allocateWords(*device, shapes[i][0] * shapes[i][1] / 2,
+                                 kernel.launch.operands[i].name);
+    if (!address)
+      return address.error();
+    operands.push_back({contiguous(DType::BF16, shapes[i]), *address});
   }
-  return best;
+  return bestOf(*device, kernel, operands, static_cast<double>(m * n * k),
+                seconds);
 }
 
 static std::string processorName() {
@@ -209,6 +249,16 @@ static Result<int> benchEmulator(const Options &options) {
     }
     result[work.name] = entry;
   }
+  Result<Speed> tile = measureTile(options.seconds);
+  if (!tile)
+    return tile.error();
+  const double tileSeconds = 128.0 * 256 * 4096 / tile->multiplyAdds;
+  result["matmul tile"] = {{"multiply_adds_per_second", tile->multiplyAdds},
+                           {"tile_128x256x4096_seconds", tileSeconds}};
+  if (!options.json)
+    print("wgmma bf16 matmul: one tile of 128x256x4096 in %.2f s "
+          "(%.0f M multiply-adds/s)\n",
+          tileSeconds, tile->multiplyAdds / 1e6);
   if (options.json)
     print("%s\n", result.dump(1).c_str());
   return 0;
