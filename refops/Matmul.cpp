@@ -51,7 +51,7 @@ struct Problem {
   void readWeights(int64_t column, T *out, const StepNumerics &n) const {
     if (!quantised)
       return w.read(column * k, k, out);
-    quantised->readRow(column, out, n);
+    quantised->readRow(column, out, n, scalesSums());
     for (int64_t i = 0; i < k; ++i)
       out[i] =
           weightType ? T(roundedTo(*weightType, out[i])) : asFactor(out[i], n);
@@ -59,10 +59,10 @@ struct Problem {
 
 private:
   /// A kernel multiplies sums by the scale, or each weight: then an f32 weight
-  /// may be subnormal, and an infinite scale turns a zero into NaN.
+  /// may be subnormal, and one beyond f32 turns a zero into NaN.
   static double asFactor(double w, const StepNumerics &) { return w; }
   static Bounded asFactor(const Bounded &w, const StepNumerics &n) {
-    if (!std::isfinite(w.value))
+    if (!(w.largest() < f32Overflow))
       return w.isCertainNan() ? w : noVerdict(w.value);
     const bool isTiny = std::fabs(w.value) < f32SmallestNormal;
     return {w.value, w.error + (isTiny && w.value != 0 ? n.floor : 0)};

@@ -44,6 +44,23 @@ Bounded tandem::refops::mulF32(const Bounded &a, const Bounded &b) {
   return roundedTo(DType::F32, Bounded(value, error));
 }
 
+Bounded tandem::refops::mulAdd(const Bounded &a, const Bounded &b,
+                               const Bounded &c, const StepNumerics &n) {
+  const Bounded twice = add(mul(a, b, n), c, n);
+  // Within its error is a result of one rounding, too, unless the product
+  // overflows on its own and the sum may not.
+  const double product = a.value * b.value;
+  if (!std::isfinite(product) || std::isnan(c.value) ||
+      a.largest() * b.largest() < f32Overflow)
+    return twice;
+  const double once = product + c.value;
+  const double slack =
+      a.largest() * b.error + std::fabs(b.value) * a.error + c.error;
+  const bool overflowsAnyway =
+      std::fabs(once) - slack >= f32Overflow && once * product > 0;
+  return overflowsAnyway ? twice : withoutVerdict(twice);
+}
+
 Bounded tandem::refops::div(const Bounded &a, const Bounded &b,
                             const StepNumerics &n) {
   const double value = a.value / b.value;

@@ -23,6 +23,10 @@ namespace tandem::refops {
 inline double add(double a, double b, const StepNumerics &) { return a + b; }
 inline double sub(double a, double b, const StepNumerics &) { return a - b; }
 inline double mul(double a, double b, const StepNumerics &) { return a * b; }
+/// a b + c with one rounding or with two.
+inline double mulAdd(double a, double b, double c, const StepNumerics &) {
+  return a * b + c;
+}
 inline double div(double a, double b, const StepNumerics &) { return a / b; }
 inline double sqrt(double x, const StepNumerics &) { return std::sqrt(x); }
 inline double rsqrt(double x, const StepNumerics &) { return 1 / std::sqrt(x); }
@@ -183,6 +187,8 @@ inline Bounded mul(const Bounded &a, const Bounded &b, const StepNumerics &n) {
       value, a.largest() * b.error + std::fabs(b.value) * a.error, n);
 }
 
+Bounded mulAdd(const Bounded &a, const Bounded &b, const Bounded &c,
+               const StepNumerics &n);
 Bounded div(const Bounded &a, const Bounded &b, const StepNumerics &n);
 Bounded sqrt(const Bounded &x, const StepNumerics &n);
 Bounded rsqrt(const Bounded &x, const StepNumerics &n);

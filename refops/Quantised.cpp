@@ -12,8 +12,14 @@ Quantised::Quantised(const Source &q, const Source &scales, const Source *zeros,
     this->zeros = *zeros;
 }
 
+/// Exact in f16 and in bf16; NaN is.
+static bool isHeldBy16Bits(double x) {
+  return std::isnan(x) || (std::fabs(x) <= 256 && x == std::trunc(x));
+}
+
 template <typename T>
-void Quantised::readRow(int64_t row, T *out, const StepNumerics &n) const {
+void Quantised::readRow(int64_t row, T *out, const StepNumerics &n,
+                        bool asIntegers) const {
   const bool isPacked = q.desc().dtype == DType::U8;
   const int64_t stored = q.shape()[1], groups = scales.shape()[1];
   std::vector<T> numbers(static_cast<size_t>(stored)),
@@ -31,9 +37,12 @@ void Quantised::readRow(int64_t row, T *out, const StepNumerics &n) const {
     // Too few groups repeat the last one.
     const size_t g = static_cast<size_t>(std::min(k / groupSize, groups - 1));
     out[k] = dequantised(integer, zero[g], scale[g], n);
+    if (asIntegers && !isHeldBy16Bits(valueOf(integer) - valueOf(zero[g])))
+      out[k] = withoutVerdict(out[k]);
   }
 }
 
-template void Quantised::readRow(int64_t, double *, const StepNumerics &) const;
-template void Quantised::readRow(int64_t, Bounded *,
-                                 const StepNumerics &) const;
+template void Quantised::readRow(int64_t, double *, const StepNumerics &,
+                                 bool) const;
+template void Quantised::readRow(int64_t, Bounded *, const StepNumerics &,
+                                 bool) const;

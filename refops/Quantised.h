@@ -14,9 +14,12 @@ public:
   Quantised(const Source &q, const Source &scales, const Source *zeros,
             int64_t columns, const Params &params);
 
-  /// Reads row \p row as (q - zero) * scale, not rounded.
+  /// Reads row \p row as (q - zero) * scale, not rounded. \p asIntegers: the
+  /// kernel may multiply q - zero in 16 bits; no verdict on one that these do
+  /// not hold.
   template <typename T>
-  void readRow(int64_t row, T *out, const StepNumerics &numerics) const;
+  void readRow(int64_t row, T *out, const StepNumerics &numerics,
+               bool asIntegers = false) const;
 
   int64_t columns() const { return numColumns; }
   /// Neighbouring columns that share a scale; the last group may be shorter.

@@ -3,6 +3,7 @@
 
 #include "refops/core/JsonText.h"
 #include "refops/core/OpInfo.h"
+#include "refops/core/RecipeWords.h"
 #include "refops/core/Spelling.h"
 
 using namespace tandem;
@@ -92,7 +93,7 @@ json opJson(const OpInfo &op) {
   return j;
 }
 
-Result<Params> paramsFrom(const char *text) {
+Result<Params> paramsFrom(const OpInfo &op, const char *text) {
   Params params;
   if (!text)
     return params;
@@ -102,14 +103,8 @@ Result<Params> paramsFrom(const char *text) {
   if (!parsed->is_object())
     return Error("params: not a JSON object");
   for (const auto &[name, value] : parsed->items()) {
-    if (value.is_boolean())
-      params.values[name] = value.get<bool>();
-    else if (const std::optional<int64_t> integer = integerIn(value))
-      params.values[name] = *integer;
-    else if (value.is_number())
-      params.values[name] = value.get<double>();
-    else if (value.is_string())
-      params.values[name] = value.get<std::string>();
+    if (std::optional<ParamValue> read = paramIn(&op, name, value))
+      params.values[name] = std::move(*read);
     else if (value.is_object() && value.size() == 1 && value.contains("in") &&
              value["in"].is_number_unsigned())
       params.values[name] = OperandParam{value["in"].get<int64_t>()};
@@ -211,7 +206,7 @@ tandem_status tandem_infer(const char *op, const char *operands,
                     error);
       types.push_back({*type->dtype, *type->shape});
     }
-    auto given = paramsFrom(params);
+    auto given = paramsFrom(**info, params);
     if (!given)
       return fail(TANDEM_INVALID, given.error(), error);
     if (auto r = checkParams(**info, *given); !r)
@@ -261,7 +256,7 @@ tandem_status tandem_recipe_for_op(const char *op, const tandem_view *inputs,
     auto info = definedOp(op);
     if (!info)
       return fail(TANDEM_UNKNOWN, info.error(), error);
-    auto given = paramsFrom(params);
+    auto given = paramsFrom(**info, params);
     if (!given)
       return fail(TANDEM_INVALID, given.error(), error);
     std::optional<DType> dtype;

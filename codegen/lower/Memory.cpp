@@ -92,6 +92,12 @@ Value Emitter::isBefore(int32_t column, Value left) {
                               constant(32, column), left);
 }
 
+/// Elements of \p vector neighbours in one access of at most 16 bytes.
+static int elementsOfPiece(Type element, int vector) {
+  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
+  return int(std::min<int64_t>(vector, 16 / elementBytes));
+}
+
 /// Whether nothing but stores reads \p value, perhaps after elementwise work.
 static bool isOnlyStored(Value value) {
   SmallVector<Value> open = {value};
@@ -115,8 +121,7 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   const LinearLayout &layout = tile::layoutOf(type);
   Type element = registerType(type);
   const int vector = int(op.getVector());
-  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
-  const int pieceElements = int(std::min<int64_t>(vector, 16 / elementBytes));
+  const int pieceElements = elementsOfPiece(element, vector);
   const Words words = wordsOf(element, pieceElements);
 
   Value start = scalar(op.getStart());
@@ -201,8 +206,7 @@ LogicalResult Emitter::emitGather(tile::GatherOp op) {
   const LinearLayout &layout = tile::layoutOf(type);
   Type element = registerType(type);
   const int vector = int(op.getVector());
-  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
-  const int pieceElements = int(std::min<int64_t>(vector, 16 / elementBytes));
+  const int pieceElements = elementsOfPiece(element, vector);
   const Words words = wordsOf(element, pieceElements);
   Value base = scalar(op.getBase());
   const Registers offsets = get(op.getOffsets());
@@ -264,8 +268,7 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   const LinearLayout &layout = tile::layoutOf(type);
   Type element = registerType(type);
   const int vector = int(op.getVector());
-  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
-  const int pieceElements = int(std::min<int64_t>(vector, 16 / elementBytes));
+  const int pieceElements = elementsOfPiece(element, vector);
   const Words words = wordsOf(element, pieceElements);
 
   Value start = scalar(op.getStart());

@@ -35,7 +35,7 @@ Result<Case> tandem::harness::parseCaseLine(std::string_view line) {
                             ? std::string_view::npos
                             : line.rfind(':', last - 1);
   if (middle == std::string_view::npos || middle == 0)
-    return badLine(line, "expected SCOPE:VERSION:CHOICES, e.g. softmax:2:5.31");
+    return badLine(line, "expected SCOPE:VERSION:CHOICES, e.g. softmax:3:5.31");
   Case result;
   result.scope = line.substr(0, middle);
   const std::string_view version = line.substr(middle + 1, last - middle - 1);

@@ -3,7 +3,7 @@
 // A case is a choice sequence and the scope that its generator works in: one
 // op, a chain of ops, or a given recipe. It prints as one line,
 //
-//   softmax:2:5.0.0.31        chain:2:2.0.7        @r.json:2:5.0.31
+//   softmax:3:5.0.0.31        chain:3:2.0.7        @r.json:3:5.0.31
 //   SCOPE : generator version : choices
 //
 // and that line regenerates it exactly. A case file is JSON: the spelt-out
@@ -23,7 +23,7 @@
 namespace tandem::harness {
 
 /// Raised whenever equal choices begin to mean another case.
-inline constexpr int generatorVersion = 2;
+inline constexpr int generatorVersion = 3;
 
 struct Case {
   /// An op's mnemonic, `chain`, or `@FILE` for the recipe in FILE.

@@ -107,6 +107,7 @@ static void drawSizes(const Recipe &recipe, Choices &choices, DimBindings &dims,
         continue;
       InputUse &use = uses[static_cast<size_t>(ref.index)];
       use.isReduced |= isReduced(step.op, i);
+      use.isInteger |= isZeroPoint(step.op, i);
       if (step.op == Opcode::EMBED && i == 0 &&
           step.args[1].kind == ValueRef::Kind::Input)
         use.limit = bindShape(
@@ -237,7 +238,7 @@ Result<CaseSpec> tandem::harness::generate(const std::string &scope,
     });
     choices.span("values", [&] {
       operand.values = drawValues(choices, type.dtype, uses[i].isReduced,
-                                  uses[i].limit, exact);
+                                  uses[i].limit, exact || uses[i].isInteger);
       if (operand.values.patch == "outside" && !uses[i].mayBeOutside)
         operand.values.patch = "none";
     });

@@ -12,6 +12,8 @@ namespace tandem::harness {
 /// What a generator must know about an input to fill it.
 struct InputUse {
   bool isReduced = false;
+  /// Whether floats must be integers.
+  bool isInteger = false;
   /// The dim that index values stay below; empty when they are no indices.
   std::string limitDim;
   int64_t limit = 0;

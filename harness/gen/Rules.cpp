@@ -1,6 +1,8 @@
 //===- Rules.cpp - What a signature cannot say ----------------------------===//
 #include "harness/gen/Rules.h"
 
+#include <algorithm>
+
 using namespace tandem;
 using namespace tandem::harness;
 
@@ -46,12 +48,25 @@ bool tandem::harness::isReduced(Opcode op, size_t index) {
   }
 }
 
+bool tandem::harness::isZeroPoint(Opcode op, size_t index) {
+  switch (op) {
+  case Opcode::GEMM_TILE:
+  case Opcode::GEMV_TILE:
+  case Opcode::LM_HEAD:
+    return index == 3;
+  case Opcode::DEQUANT:
+    return index == 2;
+  default:
+    return false;
+  }
+}
+
 int64_t tandem::harness::workLimit(Opcode op, int64_t elements) {
   const bool isMatmul = op == Opcode::GEMM_TILE || op == Opcode::GEMV_TILE;
   return isMatmul ? 16 * elements : elements;
 }
 
-static std::optional<double> drawFloat(Choices &choices,
+static std::optional<double> drawFloat(Choices &choices, Opcode op,
                                        std::string_view name) {
   static constexpr double eps[] = {1e-5, 1e-6, 1e-3, 1, 0};
   static constexpr double other[] = {0.5, -1, 2, 3.1415927, 1e-3, 1e4, 0};
@@ -59,6 +74,14 @@ static std::optional<double> drawFloat(Choices &choices,
     static constexpr double theta[] = {500000, 1, 1e6, 0.5};
     const size_t base = choices.pick({5, 3, 1, 1, 1});
     return base ? std::optional(theta[base - 1]) : std::nullopt;
+  }
+  if (name == "scale" &&
+      (op == Opcode::ATTENTION_TILE || op == Opcode::ATTN_STEP)) {
+    // Scores of ordinary size, where every weight counts; the others make one
+    // key take all.
+    static constexpr double scale[] = {0.125, 1e-3, -0.5, 1, 0, 1e4};
+    const size_t factor = choices.pick({12, 4, 1, 1, 1, 1, 1});
+    return factor ? std::optional(scale[factor - 1]) : std::nullopt;
   }
   if (name == "eps") {
     const size_t which = choices.pick({5, 3, 2, 1, 1, 1});
@@ -134,7 +157,7 @@ Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
         params.values[name] = true;
       break;
     case ParamType::Float:
-      if (std::optional<double> value = drawFloat(choices, name))
+      if (std::optional<double> value = drawFloat(choices, op.code, name))
         params.values[name] = *value;
       break;
     case ParamType::String: {
@@ -188,7 +211,7 @@ Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
 
 std::map<std::string, std::string>
 tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
-  enum Reader { Rows, Products };
+  enum Reader { Rows, Products, Tiles };
   struct Parameter {
     const char *name;
     Reader reader;
@@ -196,9 +219,9 @@ tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
   };
   // Short blocks make rows loop, odd splits of rows and warps move every tail.
   static const std::vector<Parameter> parameters = {
-      {"block", Rows, {64, 8, 32, 512}},   {"chunk", Rows, {64, 32, 256}},
-      {"rows", Rows, {1, 2, 8}},           {"warps", Rows, {1, 2, 8}},
-      {"tile_m", Products, {32, 64, 128}}, {"tile_n", Products, {32, 64, 128}},
+      {"block", Rows, {64, 8, 32, 512}}, {"chunk", Rows, {64, 32, 256}},
+      {"rows", Rows, {1, 2, 8}},         {"warps", Rows, {1, 2, 8}},
+      {"tile_m", Tiles, {32, 64, 128}},  {"tile_n", Products, {32, 64, 128}},
       {"tile_k", Products, {32, 64}},
   };
   if (!choices.rarely(8))
@@ -207,9 +230,11 @@ tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
   for (const Step &step : recipe.steps)
     switch (step.op) {
     case Opcode::GEMM_TILE:
+      reader = Tiles;
+      break;
     case Opcode::GEMV_TILE:
     case Opcode::LM_HEAD:
-      reader = Products;
+      reader = std::max(reader, Products);
       break;
     case Opcode::ATTENTION_TILE:
     case Opcode::ATTN_STEP:
@@ -220,7 +245,8 @@ tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
     }
   std::vector<int> weights;
   for (const Parameter &parameter : parameters)
-    weights.push_back(parameter.reader == reader);
+    weights.push_back(parameter.reader == reader ||
+                      (reader == Tiles && parameter.reader == Products));
   const size_t which = choices.pick(weights);
   const Parameter &parameter = parameters[which];
   // A replayed choice may name a parameter that nothing here reads.

@@ -23,6 +23,9 @@ bool refusesEmpty(Opcode op, std::string_view dim);
 
 /// Whether the values of operand \p index meet in a sum or a maximum.
 bool isReduced(Opcode op, size_t index);
+/// Whether arg \p index is a zero-point: integers by SEMANTICS ("Weight-only
+/// quantisation"), in floats.
+bool isZeroPoint(Opcode op, size_t index);
 
 /// How many multiply-adds or elements the product of an op's dims may reach
 /// for a budget of \p elements: a matrix product reuses its operands.

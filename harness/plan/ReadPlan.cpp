@@ -1,6 +1,7 @@
 //===- ReadPlan.cpp - Plans from JSON -------------------------------------===//
 #include "harness/plan/Plan.h"
 
+#include "refops/core/RecipeWords.h"
 #include "refops/core/Spelling.h"
 #include "refops/core/TypeRules.h"
 
@@ -100,14 +101,8 @@ private:
   }
 
   void readType(JsonObject &object, PlanBuffer &buffer) {
-    if (const std::optional<std::string> dtype = object.getString("dtype")) {
-      const std::optional<DType> known = dtypeNamed(*dtype);
-      if (known && *known != DType::I4)
-        buffer.type.dtype = *known;
-      else
-        messages.add(object.placeOf("dtype"),
-                     "no dtype is named " + quote(*dtype));
-    }
+    if (const std::optional<DType> dtype = dtypeIn(object, "dtype", messages))
+      buffer.type.dtype = *dtype;
     readShape(object, buffer);
   }
 
@@ -148,7 +143,7 @@ private:
     isUntyped = false;
     PlanTask task;
     task.recipe.name = "task";
-    const OpInfo *op = opOf(object);
+    const OpInfo *op = opOf(object, place);
     std::vector<Seen> inputs = buffersIn(object, "inputs");
     const std::vector<Seen> outputs = buffersIn(object, "outputs");
     readWaits(object, task);
@@ -163,24 +158,19 @@ private:
     plan.tasks.push_back(std::move(task));
   }
 
-  const OpInfo *opOf(JsonObject &object) {
-    const std::optional<std::string> name = object.getString("op");
-    if (!name)
-      return nullptr;
-    const OpInfo *op = findOpInfo(*name);
-    const std::string place = object.placeOf("op");
+  /// What a plan may hold: an opcode of its own, not a recipe.
+  const OpInfo *opOf(JsonObject &object, const std::string &place) {
+    const json *op = object.find("op");
     if (!op) {
-      const std::string_view near = nearestOpName(*name);
-      messages.add(place, "no op is named " + quote(*name) +
-                              (near.empty() ? std::string()
-                                            : "; did you mean '" +
-                                                  std::string(near) + "'?"));
-    } else if (op->code == Opcode::FUSED || !op->defined) {
-      messages.add(place, std::string(op->mnemonic) +
-                              ": a plan cannot hold it in this version");
+      messages.add(place, "'op' is missing");
       return nullptr;
     }
-    return op;
+    const OpInfo *info = opIn(*op, object.placeOf("op"), messages);
+    if (!info || (info->code < Opcode::count && info->code != Opcode::FUSED))
+      return info;
+    messages.add(object.placeOf("op"),
+                 std::string(info->mnemonic) + " stands in recipes only");
+    return nullptr;
   }
 
   std::optional<size_t> bufferNamed(const std::string &name,
@@ -294,9 +284,6 @@ private:
     }
     for (const auto &[name, value] : given->items()) {
       const std::string where = memberOf(place, name);
-      const std::optional<int64_t> integer = integerIn(value);
-      const ParamInfo *info = op ? op->param(name) : nullptr;
-      const bool isFloat = info && info->type == ParamType::Float;
       if (value.is_object() && value.size() == 1 && value.contains("buffer") &&
           value["buffer"].is_string()) {
         if (const std::optional<size_t> buffer = bufferNamed(
@@ -307,14 +294,9 @@ private:
         } else {
           isUntyped = true;
         }
-      } else if (value.is_boolean()) {
-        params.values.insert_or_assign(name, value.get<bool>());
-      } else if (value.is_string()) {
-        params.values.insert_or_assign(name, value.get<std::string>());
-      } else if (integer && !isFloat) {
-        params.values.insert_or_assign(name, *integer);
-      } else if (value.is_number()) {
-        params.values.insert_or_assign(name, value.get<double>());
+      } else if (const std::optional<ParamValue> read =
+                     paramIn(op, name, value)) {
+        params.values.insert_or_assign(name, *read);
       } else {
         messages.add(where, "expected true, false, a number, a string or "
                             "{\"buffer\": NAME}, got " +

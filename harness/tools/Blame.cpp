@@ -21,15 +21,14 @@ static Result<int> run(const Options &options) {
   Result<LoadedCase> loaded = loadCase(options.text);
   if (!loaded)
     return loaded.error();
-  Result<Engine> engine = realEngine(options.device);
-  if (!engine)
-    return engine.error();
-  Result<std::unique_ptr<Device>> device = engine->makeDevice();
-  if (!device)
-    return device.error();
-  Outcome outcome = runCase(loaded->spec, *engine, **device);
+  Result<OpenedEngine> opened = openEngine(options.device);
+  if (!opened)
+    return opened.error();
+  const Engine &engine = opened->engine;
+  Device &device = *opened->device;
+  Outcome outcome = runCase(loaded->spec, engine, device);
   if (outcome.failed())
-    outcome.failure.blame = blameCase(loaded->spec, outcome, *engine, **device);
+    outcome.failure.blame = blameCase(loaded->spec, outcome, engine, device);
   const int code = printOutcome(*loaded, outcome, options.json);
   if (outcome.failed() && !options.json)
     print("first bad stage: %s\n", outcome.failure.blame.c_str());
@@ -40,7 +39,7 @@ Command tandem::tools::blameCommand(CLI::App &parent) {
   auto options = std::make_shared<Options>();
   CLI::App *app =
       addCommand(parent, "blame", "Name the first bad stage of a failing case",
-                 "tandem blame 'softmax:2:0.1.5.3' --device emulator");
+                 "tandem blame 'softmax:3:0.1.5.3' --device emulator");
   app->add_option("case", options->text, "A case file or a case line")
       ->required();
   addDeviceOption(app, options->device);

@@ -58,12 +58,11 @@ static std::vector<std::string> targetsOf(const OpInfo &op) {
 }
 
 static Result<int> run(const Options &options) {
-  Result<Engine> engine = realEngine(options.device);
-  if (!engine)
-    return engine.error();
-  Result<std::unique_ptr<Device>> device = engine->makeDevice();
-  if (!device)
-    return device.error();
+  Result<OpenedEngine> opened = openEngine(options.device);
+  if (!opened)
+    return opened.error();
+  const Engine &engine = opened->engine;
+  Device &device = *opened->device;
   const std::map<std::string, int64_t> counts = fuzzCounts();
   json all = json::array();
   bool isMissing = false;
@@ -76,7 +75,7 @@ static Result<int> run(const Options &options) {
                                  : targetsOf(op);
     Admission admission;
     if (isDefined && reference && !targets.empty())
-      admission = admit(op, *engine, **device);
+      admission = admit(op, engine, device);
     // What only recipes may say has no number.
     const bool isOpcode = op.code < Opcode::count;
     json entry = {

@@ -52,13 +52,12 @@ static Result<int> check(const Options &options) {
   Result<Plan> plan = loadPlan(options.plan);
   if (!plan)
     return plan.error();
-  Result<Engine> engine = realEngine(options.device);
-  if (!engine)
-    return engine.error();
-  Result<std::unique_ptr<Device>> device = engine->makeDevice();
-  if (!device)
-    return device.error();
-  if (Result<void> admitted = admitPlan(*plan, *engine, **device); !admitted)
+  Result<OpenedEngine> opened = openEngine(options.device);
+  if (!opened)
+    return opened.error();
+  const Engine &engine = opened->engine;
+  Device &device = *opened->device;
+  if (Result<void> admitted = admitPlan(*plan, engine, device); !admitted)
     return admitted.error();
   std::set<int64_t> queues;
   for (const PlanTask &task : plan->tasks)
@@ -146,25 +145,24 @@ static Result<int> run(const Options &options) {
   Result<PlanMemory> start = planMemory(*plan, given.take(), options.values);
   if (!start)
     return start.error();
-  Result<Engine> engine = realEngine(options.device);
-  if (!engine)
-    return engine.error();
-  Result<std::unique_ptr<Device>> device = engine->makeDevice();
-  if (!device)
-    return device.error();
-  if (Result<void> admitted = admitPlan(*plan, *engine, **device); !admitted)
+  Result<OpenedEngine> opened = openEngine(options.device);
+  if (!opened)
+    return opened.error();
+  const Engine &engine = opened->engine;
+  Device &device = *opened->device;
+  if (Result<void> admitted = admitPlan(*plan, engine, device); !admitted)
     return admitted.error();
 
   PlanRunOptions runOptions;
   runOptions.check = !options.noCheck;
-  runOptions.target = (*device)->supports("sm_90a") ? "sm_90a" : "sm_80";
+  runOptions.target = device.supports("sm_90a") ? "sm_90a" : "sm_80";
   json report = json::array();
   std::optional<PlanMemory> first;
   int code = 0;
   for (int s = 0; s < options.schedules && code == 0; ++s) {
     runOptions.seed = options.seed + static_cast<uint64_t>(s);
     PlanMemory memory = *start;
-    auto outcomes = runOnDevice(*plan, memory, *engine, **device, runOptions);
+    auto outcomes = runOnDevice(*plan, memory, engine, device, runOptions);
     if (!outcomes)
       return outcomes.error();
     double ratio = 0;

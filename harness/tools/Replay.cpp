@@ -47,12 +47,11 @@ static Result<int> run(const Options &options) {
   auto all = loadAll(options.cases);
   if (!all)
     return all.error();
-  Result<Engine> engine = realEngine(options.device);
-  if (!engine)
-    return engine.error();
-  Result<std::unique_ptr<Device>> device = engine->makeDevice();
-  if (!device)
-    return device.error();
+  Result<OpenedEngine> opened = openEngine(options.device);
+  if (!opened)
+    return opened.error();
+  const Engine &engine = opened->engine;
+  Device &device = *opened->device;
   int code = 0;
   const StopRequest stop;
   for (const LoadedCase &loaded : *all) {
@@ -60,7 +59,7 @@ static Result<int> run(const Options &options) {
       break;
     if (all->size() > 1 && !options.json)
       print("%s\n", loaded.name.c_str());
-    const Outcome outcome = runCase(loaded.spec, *engine, **device);
+    const Outcome outcome = runCase(loaded.spec, engine, device);
     code = std::max(code, printOutcome(loaded, outcome, options.json));
   }
   return code == 0 ? stop.exitCode() : code;
@@ -70,7 +69,7 @@ Command tandem::tools::replayCommand(CLI::App &parent) {
   auto options = std::make_shared<Options>();
   CLI::App *app =
       addCommand(parent, "replay", "Run one case again, or a folder of them",
-                 "tandem replay 'softmax:2:0.1.5.3' --device emulator");
+                 "tandem replay 'softmax:3:0.1.5.3' --device emulator");
   app->add_option("case", options->cases,
                   "A case file, a folder of them, or the line that a failure "
                   "printed")

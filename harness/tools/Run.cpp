@@ -197,21 +197,20 @@ static Result<int> run(const Options &options) {
   Result<DimBindings> dims = bindDims(*recipe, descs);
   if (!dims)
     return dims.error();
-  Result<Engine> engine = realEngine(options.device);
-  if (!engine)
-    return engine.error();
-  Result<std::unique_ptr<Device>> device = engine->makeDevice();
-  if (!device)
-    return device.error();
+  Result<OpenedEngine> opened = openEngine(options.device);
+  if (!opened)
+    return opened.error();
+  const Engine &engine = opened->engine;
+  Device &device = *opened->device;
   if (!options.noAdmission)
-    if (Result<void> ok = admitRecipe(*recipe, *engine, **device); !ok)
+    if (Result<void> ok = admitRecipe(*recipe, engine, device); !ok)
       return ok.error();
 
   std::vector<Buffer> buffers;
   buffers.reserve(inputs->size() + recipe->outputs.size());
   std::vector<Operand> inputOperands, outputOperands;
   for (size_t i = 0; i < inputs->size(); ++i) {
-    Result<Buffer> buffer = Buffer::make(**device, recipe->inputs[i].name,
+    Result<Buffer> buffer = Buffer::make(device, recipe->inputs[i].name,
                                          descs[i], Buffer::Options());
     if (!buffer)
       return buffer.error();
@@ -228,7 +227,7 @@ static Result<int> run(const Options &options) {
     tensor.desc =
         contiguous(output.type.dtype, bindShape(output.type.shape, *dims));
     Result<Buffer> buffer =
-        Buffer::make(**device, output.name, tensor.desc, Buffer::Options());
+        Buffer::make(device, output.name, tensor.desc, Buffer::Options());
     if (!buffer)
       return buffer.error();
     buffers.push_back(buffer.take());
@@ -239,15 +238,15 @@ static Result<int> run(const Options &options) {
     return ok.error();
   CompileOptions compileOptions;
   compileOptions.set = *set;
-  compileOptions.target = !options.target.empty()         ? options.target
-                          : (*device)->supports("sm_90a") ? "sm_90a"
-                                                          : "sm_80";
+  compileOptions.target = !options.target.empty()     ? options.target
+                          : device.supports("sm_90a") ? "sm_90a"
+                                                      : "sm_80";
   auto program =
-      engine->compile(*recipe, inputOperands, outputOperands, compileOptions);
+      engine.compile(*recipe, inputOperands, outputOperands, compileOptions);
   if (!program)
     return program.error();
-  Result<LaunchReport> report = engine->run(**device, **program, inputOperands,
-                                            outputOperands, LaunchOptions());
+  Result<LaunchReport> report = engine.run(device, **program, inputOperands,
+                                           outputOperands, LaunchOptions());
   if (!report)
     return report.error();
   if (!report->indexErrors.empty())
@@ -270,11 +269,11 @@ static Result<int> run(const Options &options) {
     for (HostTensor &input : *inputs)
       views.push_back(input.view());
     auto expected =
-        engine->evaluate(*recipe, views, engine->contractOf(**program),
-                         /*faults=*/nullptr);
+        engine.evaluate(*recipe, views, engine.contractOf(**program),
+                        /*faults=*/nullptr);
     if (!expected)
       return expected.error();
-    Result<int> checked = check(*recipe, views, outputs, *expected, *engine);
+    Result<int> checked = check(*recipe, views, outputs, *expected, engine);
     if (!checked)
       return checked.error();
     code = std::max(code, *checked);

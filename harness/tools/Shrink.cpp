@@ -28,13 +28,12 @@ static Result<int> run(const Options &options) {
     return Error(loaded->name +
                  ": has no choices to shrink (written by hand, or by another "
                  "generator)");
-  Result<Engine> engine = realEngine(options.device);
-  if (!engine)
-    return engine.error();
-  Result<std::unique_ptr<Device>> device = engine->makeDevice();
-  if (!device)
-    return device.error();
-  const Outcome outcome = runCase(loaded->spec, *engine, **device);
+  Result<OpenedEngine> opened = openEngine(options.device);
+  if (!opened)
+    return opened.error();
+  const Engine &engine = opened->engine;
+  Device &device = *opened->device;
+  const Outcome outcome = runCase(loaded->spec, engine, device);
   if (!outcome.failed()) {
     print("%s: nothing to shrink\n",
           std::string(verdictName(outcome.verdict)).c_str());
@@ -44,14 +43,14 @@ static Result<int> run(const Options &options) {
   ShrinkLimits limits = options.limits;
   limits.stop = &stop.flag();
   const ShrunkCase shrunk = shrinkCase(*loaded->choices, outcome.failure.what,
-                                       *engine, **device, {}, limits);
+                                       engine, device, {}, limits);
   LoadedCase smallest;
   Result<CaseSpec> spec = specOf(shrunk.smallest);
   if (!spec)
     return spec.error();
   smallest.spec = spec.take();
   smallest.name = shrunk.smallest.line();
-  const Outcome again = runCase(smallest.spec, *engine, **device);
+  const Outcome again = runCase(smallest.spec, engine, device);
   printOutcome(smallest, again, false);
   print("shrunk in %d steps%s\ntandem replay '%s'\n", shrunk.steps,
         shrunk.isMinimal ? "" : " (a limit was reached)",
@@ -71,7 +70,7 @@ Command tandem::tools::shrinkCommand(CLI::App &parent) {
   auto options = std::make_shared<Options>();
   CLI::App *app = addCommand(
       parent, "shrink", "Minimise a failing case, keeping its kind of failure",
-      "tandem shrink 'softmax:2:0.1.5.3' --device emulator");
+      "tandem shrink 'softmax:3:0.1.5.3' --device emulator");
   app->add_option("case", options->text, "A case file or a case line")
       ->required();
   addDeviceOption(app, options->device);

@@ -4,6 +4,7 @@
 #include "codegen/CacheControl.h"
 #include "harness/gen/Generate.h"
 #include "harness/io/Files.h"
+#include "harness/run/RealEngine.h"
 #include "refops/Registry.h"
 #include "refops/core/Spelling.h"
 
@@ -14,6 +15,16 @@ using namespace tandem;
 using namespace tandem::harness;
 using namespace tandem::tools;
 using nlohmann::json;
+
+Result<OpenedEngine> tandem::tools::openEngine(const std::string &device) {
+  Result<Engine> engine = realEngine(device);
+  if (!engine)
+    return engine.error();
+  Result<std::unique_ptr<Device>> opened = engine->makeDevice();
+  if (!opened)
+    return opened.error();
+  return OpenedEngine{engine.take(), opened.take()};
+}
 
 Result<Recipe> tandem::tools::loadRecipe(const std::string &path) {
   Result<std::string> text = readFile(path, maxRecipeBytes);

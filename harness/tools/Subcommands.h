@@ -80,6 +80,13 @@ pairsFrom(const std::vector<std::string> &words, const std::string &option);
 Result<DimBindings> dimsFrom(const std::vector<std::string> &words,
                              const Recipe &recipe);
 
+/// The engine of this build and a device of the kind that `--device` names.
+struct OpenedEngine {
+  harness::Engine engine;
+  std::unique_ptr<Device> device;
+};
+Result<OpenedEngine> openEngine(const std::string &device);
+
 /// Reads a recipe from `.json` or `.mlir`.
 Result<Recipe> loadRecipe(const std::string &path);
 

@@ -36,16 +36,15 @@ static Result<int> run(const Options &options) {
     for (const OpInfo &op : allOps())
       if (op.defined || op.code == Opcode::FUSED)
         ops.push_back(&op);
-  Result<Engine> engine = realEngine(options.device);
-  if (!engine)
-    return engine.error();
-  Result<std::unique_ptr<Device>> device = engine->makeDevice();
-  if (!device)
-    return device.error();
+  Result<OpenedEngine> opened = openEngine(options.device);
+  if (!opened)
+    return opened.error();
+  const Engine &engine = opened->engine;
+  Device &device = *opened->device;
   bool allAdmitted = true;
   json all = json::array();
   for (const OpInfo *op : ops) {
-    const Admission admission = admit(*op, *engine, **device, options.cases);
+    const Admission admission = admit(*op, engine, device, options.cases);
     allAdmitted &= admission.isAdmitted;
     if (options.json) {
       all.push_back({{"op", admission.op},

@@ -1,5 +1,6 @@
 //===- RecipeReader.cpp - Recipes from JSON -------------------------------===//
 #include "refops/core/RecipeChecker.h"
+#include "refops/core/RecipeWords.h"
 #include "refops/core/Spelling.h"
 
 #include <array>
@@ -7,10 +8,6 @@
 
 using namespace tandem;
 using nlohmann::json;
-
-static constexpr std::array<std::string_view, 10> dtypeNames = {
-    "float32",     "float16", "bfloat16", "float64", "float8_e4m3fn",
-    "float8_e5m2", "int8",    "int32",    "int64",   "uint8"};
 
 namespace {
 class RecipeReader {
@@ -75,15 +72,7 @@ private:
   }
 
   std::optional<DType> readDtype(JsonObject &object, std::string_view member) {
-    const std::optional<std::string> name = object.getString(member);
-    if (!name)
-      return std::nullopt;
-    for (std::string_view known : dtypeNames)
-      if (known == *name)
-        return dtypeNamed(known);
-    messages.add(object.placeOf(member), "no dtype is named " + quote(*name) +
-                                             didYouMean(*name, dtypeNames));
-    return std::nullopt;
+    return dtypeIn(object, member, messages);
   }
 
   std::optional<std::vector<Dim>> readShape(JsonObject &object,
@@ -201,29 +190,10 @@ private:
   }
 
   void readOp(JsonObject &object, const std::string &place, DraftStep &step) {
-    const json *op = object.find("op");
-    if (!op)
-      return messages.add(place, "'op' is missing");
-    const std::string opPlace = object.placeOf("op");
-    if (op->is_string()) {
-      const std::string &name = op->get_ref<const std::string &>();
-      step.op = findOpInfo(name);
-      if (step.op)
-        return;
-      const std::string_view nearest = nearestOpName(name);
-      messages.add(opPlace,
-                   "no op is named " + quote(name) +
-                       (nearest.empty() ? std::string()
-                                        : "; did you mean '" +
-                                              std::string(nearest) + "'?"));
-    } else if (const std::optional<int64_t> code = integerIn(*op)) {
-      step.op = findOpInfo(std::to_string(*code));
-      if (!step.op)
-        messages.add(opPlace, "no op has the code " + std::to_string(*code));
-    } else {
-      messages.add(opPlace,
-                   "expected a name or a code, got " + describeJson(*op));
-    }
+    if (const json *op = object.find("op"))
+      step.op = opIn(*op, object.placeOf("op"), messages);
+    else
+      messages.add(place, "'op' is missing");
   }
 
   static std::optional<int> indexIn(const json &j) {
@@ -331,7 +301,7 @@ private:
         readOperandParam(name, value, memberOf(place, name), step);
         continue;
       }
-      if (std::optional<ParamValue> read = readParam(step.op, name, value)) {
+      if (std::optional<ParamValue> read = paramIn(step.op, name, value)) {
         step.params.values.insert_or_assign(name, std::move(*read));
         continue;
       }
@@ -350,39 +320,6 @@ private:
     const OperandParam held{static_cast<int64_t>(step.args.size())};
     step.params.values.insert_or_assign(name, held);
     step.args.push_back(arg);
-  }
-
-  /// A number where a float param is declared is a float, however it is
-  /// written.
-  static std::optional<ParamValue>
-  readParam(const OpInfo *op, std::string_view name, const json &value) {
-    bool isFloat = false;
-    if (op)
-      for (const ParamInfo &info : op->params)
-        isFloat |= info.name == name && info.type == ParamType::Float;
-    if (value.is_boolean())
-      return value.get_ref<const bool &>();
-    const std::optional<int64_t> integer = integerIn(value);
-    if (name == "qdtype")
-      if (const std::optional<std::string> stored = quantisedName(value))
-        return *stored;
-    if (value.is_string())
-      return value.get_ref<const std::string &>();
-    if (integer && !isFloat)
-      return *integer;
-    if (value.is_number())
-      return value.get<double>();
-    return std::nullopt;
-  }
-
-  /// A type of quantised weights by its code or by the name of its code.
-  static std::optional<std::string> quantisedName(const json &value) {
-    const std::optional<int64_t> code = integerIn(value);
-    if (code == static_cast<int64_t>(DType::I8) || value == "I8")
-      return "int8";
-    if (code == static_cast<int64_t>(DType::I4) || value == "I4")
-      return "int4";
-    return std::nullopt;
   }
 
   Messages messages;

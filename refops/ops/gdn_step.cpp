@@ -73,7 +73,7 @@ static void stepHead(OpCall<T> &call, const Delta<T> &delta, int64_t head) {
                             DType::F32, depth, n);
     const T u = mul(beta, sub(v[e], predicted, n), n);
     for (size_t d = 0; d < dk; ++d) {
-      column[d] = add(column[d], mul(k[d], u, n), n);
+      column[d] = mulAdd(k[d], u, column[d], n);
       state[d * dv + e] = column[d];
     }
     o[e] = dot(std::span<const T>(column), std::span<const T>(q), DType::F32,

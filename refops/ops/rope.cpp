@@ -47,9 +47,8 @@ static Result<void> eval(OpCall<T> &call) {
               x.read(first, width, row.data());
               for (size_t i = 0; i < half; ++i) {
                 const T a = row[i], b = row[i + half];
-                row[i] = sub(mul(a, cosine[i], n), mul(b, sine[i], n), n);
-                row[i + half] =
-                    add(mul(b, cosine[i], n), mul(a, sine[i], n), n);
+                row[i] = mulAdd(-b, sine[i], mul(a, cosine[i], n), n);
+                row[i + half] = mulAdd(a, sine[i], mul(b, cosine[i], n), n);
               }
               y.write(first, width, row.data());
             }

@@ -18,29 +18,29 @@ static std::string lineError(const std::string &line) {
 TEST_SUITE("harness case") {
   TEST_CASE("a line reads back as the case that printed it") {
     const Case original{"softmax", {5, 0, 31, 0, 0}, {}};
-    CHECK(original.line() == "softmax:2:5.0.31");
+    CHECK(original.line() == "softmax:3:5.0.31");
     Result<Case> read = parseCaseLine(original.line());
     REQUIRE(read);
     CHECK(read->scope == "softmax");
     CHECK(read->choices == ChoiceSequence{5, 0, 31});
     CHECK(read->name() == original.name());
-    CHECK(parseCaseLine("chain:2:")->choices.empty());
+    CHECK(parseCaseLine("chain:3:")->choices.empty());
   }
 
   TEST_CASE("a bad line is refused with its reason") {
     CHECK(
         lineError("softmax") ==
-        "case 'softmax': expected SCOPE:VERSION:CHOICES, e.g. softmax:2:5.31");
+        "case 'softmax': expected SCOPE:VERSION:CHOICES, e.g. softmax:3:5.31");
     CHECK(
         lineError("softmax:9:1") ==
-        "case 'softmax:9:1': made by generator version '9', this is version 2");
-    CHECK(lineError("softmax:2:1.x") ==
-          "case 'softmax:2:1.x': choice 1: expected a number, got 'x'");
-    CHECK(lineError("softmacks:2:1") ==
-          "case 'softmacks:2:1': no op is named 'softmacks'; did you mean "
+        "case 'softmax:9:1': made by generator version '9', this is version 3");
+    CHECK(lineError("softmax:3:1.x") ==
+          "case 'softmax:3:1.x': choice 1: expected a number, got 'x'");
+    CHECK(lineError("softmacks:3:1") ==
+          "case 'softmacks:3:1': no op is named 'softmacks'; did you mean "
           "'softmax'?");
     CHECK(
-        lineError("@/no/such.json:2:1").find("/no/such.json: cannot be read") ==
+        lineError("@/no/such.json:3:1").find("/no/such.json: cannot be read") ==
         0);
   }
 
