@@ -37,7 +37,9 @@ void Quantised::readRow(int64_t row, T *out, const StepNumerics &n,
     // Too few groups repeat the last one.
     const size_t g = static_cast<size_t>(std::min(k / groupSize, groups - 1));
     out[k] = dequantised(integer, zero[g], scale[g], n);
-    if (asIntegers && !isHeldBy16Bits(valueOf(integer) - valueOf(zero[g])))
+    // A sum that an infinite scale multiplies has no zeros that it makes NaN.
+    if (asIntegers && (!isHeldBy16Bits(valueOf(integer) - valueOf(zero[g])) ||
+                       std::isinf(valueOf(scale[g]))))
       out[k] = withoutVerdict(out[k]);
   }
 }

@@ -15,8 +15,8 @@ public:
             int64_t columns, const Params &params);
 
   /// Reads row \p row as (q - zero) * scale, not rounded. \p asIntegers: the
-  /// kernel may multiply q - zero in 16 bits; no verdict on one that these do
-  /// not hold.
+  /// kernel may multiply q - zero in 16 bits and scale the sum; no verdict on
+  /// what these do not hold, nor where the scale is infinite.
   template <typename T>
   void readRow(int64_t row, T *out, const StepNumerics &numerics,
                bool asIntegers = false) const;
