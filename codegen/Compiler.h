@@ -104,6 +104,28 @@ Result<LaunchReport> runProgram(Device &device, const Program &program,
                                 const std::vector<Operand> &outputs,
                                 const LaunchOptions &options);
 
+/// A program whose launches are all prepared, with its temporaries and tables.
+/// Must not outlive its device.
+class PreparedProgram {
+public:
+  virtual ~PreparedProgram() = default;
+  /// Enqueues every launch in order on \p stream (a CUstream).
+  virtual Result<void> enqueue(uint64_t stream) = 0;
+  /// After the stream has been synchronised.
+  virtual Result<std::vector<IndexError>> indexErrors() = 0;
+};
+
+/// The kernels of a program, in the order of its launches.
+using LoadedProgram = std::vector<std::shared_ptr<LoadedKernel>>;
+Result<LoadedProgram> loadProgram(Device &device, const Program &program);
+
+/// Binds \p program, loaded as \p kernels, for many runs on the same operands.
+/// The call must have passed checkCall. Fails where the device has no streams.
+Result<std::unique_ptr<PreparedProgram>>
+prepareProgram(Device &device, const Program &program,
+               const LoadedProgram &kernels, const std::vector<Operand> &inputs,
+               const std::vector<Operand> &outputs);
+
 /// A device that executes the tile stage of kernels instead of their PTX.
 std::unique_ptr<Device> makeTileDevice();
 

@@ -44,27 +44,31 @@ private:
 };
 } // namespace
 
-Result<LaunchReport> tandem::runProgram(Device &device, const Program &program,
-                                        const std::vector<Operand> &inputs,
-                                        const std::vector<Operand> &outputs,
-                                        const LaunchOptions &options) {
-  std::vector<TensorDesc> descs;
-  for (const Operand &input : inputs)
-    descs.push_back(input.desc);
-  Result<DimBindings> bindings = bindDims(program.recipe, descs);
-  if (!bindings)
-    return bindings.error();
-  Temporaries temporaries(device);
-  for (const Temporary &temporary : program.temporaries)
-    if (Result<void> ok = temporaries.add(temporary.type, *bindings); !ok)
-      return ok.error();
-  Temporaries tables(device);
-  for (const ProgramTable &table : program.tables)
-    if (Result<void> ok = tables.addTable(table, *bindings); !ok)
-      return ok.error();
+namespace {
+/// The memory that a run needs beside its inputs and outputs.
+class RunMemory {
+public:
+  RunMemory(Device &device, const std::vector<Operand> &inputs,
+            const std::vector<Operand> &outputs)
+      : inputs(inputs), outputs(outputs), temporaries(device), tables(device) {}
 
-  LaunchReport merged;
-  for (const ProgramLaunch &launch : program.launches) {
+  Result<void> allocate(const Program &program) {
+    std::vector<TensorDesc> descs;
+    for (const Operand &input : inputs)
+      descs.push_back(input.desc);
+    Result<DimBindings> bindings = bindDims(program.recipe, descs);
+    if (!bindings)
+      return bindings.error();
+    for (const Temporary &temporary : program.temporaries)
+      if (Result<void> ok = temporaries.add(temporary.type, *bindings); !ok)
+        return ok;
+    for (const ProgramTable &table : program.tables)
+      if (Result<void> ok = tables.addTable(table, *bindings); !ok)
+        return ok;
+    return {};
+  }
+
+  std::vector<Operand> operandsOf(const ProgramLaunch &launch) const {
     std::vector<Operand> operands;
     for (const OperandSource &source : launch.operands)
       operands.push_back(
@@ -73,10 +77,72 @@ Result<LaunchReport> tandem::runProgram(Device &device, const Program &program,
           : source.kind == OperandSource::Kind::Table
               ? tables[source.index]
               : temporaries[source.index]);
+    return operands;
+  }
+
+private:
+  std::vector<Operand> inputs, outputs;
+  Temporaries temporaries, tables;
+};
+
+class Prepared final : public PreparedProgram {
+public:
+  Prepared(Device &device, const std::vector<Operand> &inputs,
+           const std::vector<Operand> &outputs)
+      : memory(device, inputs, outputs) {}
+
+  Result<void> make(Device &device, const Program &program,
+                    const LoadedProgram &kernels) {
+    if (Result<void> ok = memory.allocate(program); !ok)
+      return ok;
+    for (size_t i = 0; i < program.launches.size(); ++i) {
+      Result<std::unique_ptr<PreparedLaunch>> prepared =
+          device.prepare(kernels[i], memory.operandsOf(program.launches[i]));
+      if (!prepared)
+        return prepared.error();
+      launches.push_back(prepared.take());
+    }
+    return {};
+  }
+
+  Result<void> enqueue(uint64_t stream) override {
+    for (const std::unique_ptr<PreparedLaunch> &launch : launches)
+      if (Result<void> done = launch->enqueue(stream); !done)
+        return done;
+    return {};
+  }
+
+  Result<std::vector<IndexError>> indexErrors() override {
+    std::vector<IndexError> all;
+    for (const std::unique_ptr<PreparedLaunch> &launch : launches) {
+      Result<std::vector<IndexError>> errors = launch->indexErrors();
+      if (!errors)
+        return errors;
+      all.insert(all.end(), errors->begin(), errors->end());
+    }
+    return all;
+  }
+
+private:
+  RunMemory memory;
+  std::vector<std::unique_ptr<PreparedLaunch>> launches;
+};
+} // namespace
+
+Result<LaunchReport> tandem::runProgram(Device &device, const Program &program,
+                                        const std::vector<Operand> &inputs,
+                                        const std::vector<Operand> &outputs,
+                                        const LaunchOptions &options) {
+  RunMemory memory(device, inputs, outputs);
+  if (Result<void> ok = memory.allocate(program); !ok)
+    return ok.error();
+  LaunchReport merged;
+  for (const ProgramLaunch &launch : program.launches) {
     Result<std::shared_ptr<LoadedKernel>> loaded = device.load(*launch.kernel);
     if (!loaded)
       return loaded.error();
-    Result<LaunchReport> report = device.launch(**loaded, operands, options);
+    Result<LaunchReport> report =
+        device.launch(**loaded, memory.operandsOf(launch), options);
     if (!report)
       return report.error();
     for (Finding &finding : report->findings)
@@ -88,4 +154,25 @@ Result<LaunchReport> tandem::runProgram(Device &device, const Program &program,
       break;
   }
   return merged;
+}
+
+Result<LoadedProgram> tandem::loadProgram(Device &device,
+                                          const Program &program) {
+  LoadedProgram kernels;
+  for (const ProgramLaunch &launch : program.launches) {
+    Result<std::shared_ptr<LoadedKernel>> loaded = device.load(*launch.kernel);
+    if (!loaded)
+      return loaded.error();
+    kernels.push_back(loaded.take());
+  }
+  return kernels;
+}
+
+Result<std::unique_ptr<PreparedProgram>> tandem::prepareProgram(
+    Device &device, const Program &program, const LoadedProgram &kernels,
+    const std::vector<Operand> &inputs, const std::vector<Operand> &outputs) {
+  auto prepared = std::make_unique<Prepared>(device, inputs, outputs);
+  if (Result<void> ok = prepared->make(device, program, kernels); !ok)
+    return ok.error();
+  return std::unique_ptr<PreparedProgram>(std::move(prepared));
 }

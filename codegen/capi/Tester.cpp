@@ -44,6 +44,11 @@ tandem_status tandem_fuzz(const char *text, char **report, char **error) {
 }
 
 int tandem_main(int argc, const char *const *argv) {
+  return tandem_main_with_peers(argc, argv, nullptr, nullptr);
+}
+
+int tandem_main_with_peers(int argc, const char *const *argv,
+                           tandem_peers peers, void *context) {
   // A closed pipe is an error that the command reports, not its death.
   std::signal(SIGPIPE, SIG_IGN);
   // Else the first file that is opened becomes standard output. Read-only, so
@@ -53,7 +58,13 @@ int tandem_main(int argc, const char *const *argv) {
       (void)!open("/dev/null", O_RDONLY);
   try {
     std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
-    return harness::runCommand(arguments, std::cout, std::cerr);
+    harness::PeerHost host;
+    if (peers)
+      host = [peers, context](const std::string &request) {
+        const char *answer = peers(context, request.c_str());
+        return std::string(answer ? answer : "");
+      };
+    return harness::runCommand(arguments, std::cout, std::cerr, host);
   } catch (const std::exception &e) {
     std::cerr << "tandem: " << e.what() << '\n';
     return 2;

@@ -9,6 +9,7 @@
 #ifndef TANDEM_CODEGEN_DEVICE_DEVICE_H
 #define TANDEM_CODEGEN_DEVICE_DEVICE_H
 
+#include "codegen/device/GpuQueue.h"
 #include "refops/core/LaunchRecord.h"
 #include "refops/core/Result.h"
 
@@ -108,6 +109,19 @@ public:
   virtual ~LoadedKernel() = default;
 };
 
+/// A launch whose operands are bound: arguments packed, tensor maps encoded,
+/// nothing left to look up or to allocate. Must not outlive its device.
+class PreparedLaunch {
+public:
+  virtual ~PreparedLaunch() = default;
+  /// Enqueues the launch on \p stream (a CUstream) and returns. May be called
+  /// while the stream is captured.
+  virtual Result<void> enqueue(uint64_t stream) = 0;
+  /// What the kernel reported through its error slot since it was prepared;
+  /// only after the stream has been synchronised.
+  virtual Result<std::vector<IndexError>> indexErrors() = 0;
+};
+
 struct DeviceInfo {
   std::string name;
   /// The newest target it loads, `sm_90a`; empty when any.
@@ -161,6 +175,17 @@ public:
   virtual Result<LaunchReport> launch(LoadedKernel &kernel,
                                       const std::vector<Operand> &operands,
                                       const LaunchOptions &options) = 0;
+
+  /// Binds \p operands to \p kernel for many launches. The workspace, if the
+  /// kernel has one, is zeroed once: kernels leave it zeroed.
+  virtual Result<std::unique_ptr<PreparedLaunch>>
+  prepare(std::shared_ptr<LoadedKernel> kernel,
+          const std::vector<Operand> &operands) {
+    (void)kernel, (void)operands;
+    return Error(std::string(kind()) + ": has no streams to launch on");
+  }
+  /// The stream of a GPU; null elsewhere.
+  virtual GpuQueue *queue() { return nullptr; }
 };
 
 /// The emulator; always available.

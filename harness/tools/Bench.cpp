@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/device/Device.h"
-#include "harness/tools/Subcommands.h"
+#include "harness/tools/BenchRun.h"
 #include "harness/tools/TileSample.h"
 
 #include <ctime>
@@ -264,15 +264,19 @@ static Result<int> benchEmulator(const Options &options) {
   return 0;
 }
 
-Command tandem::tools::benchCommand(CLI::App &parent) {
+Command tandem::tools::benchCommand(CLI::App &parent,
+                                    const harness::PeerHost &peers) {
   auto options = std::make_shared<Options>();
   CLI::App *app = addCommand(parent, "bench", "Measure speed on this machine",
-                             "tandem bench emulator");
+                             "tandem bench run harness/bench/suites/gemv.json");
   app->require_subcommand(1);
   CLI::App *emulator =
       app->add_subcommand("emulator", "The emulator, with all checks");
   addSeconds(emulator, options->seconds, "Least time for each")
       ->capture_default_str();
   emulator->add_flag("--json", options->json, "Print JSON");
-  return {app, [options] { return benchEmulator(*options); }};
+  const Command run = benchRunCommand(*app, peers);
+  return {app, [options, run] {
+            return run.app->parsed() ? run.run() : benchEmulator(*options);
+          }};
 }

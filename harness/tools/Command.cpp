@@ -11,7 +11,8 @@ using namespace tandem;
 using namespace tandem::tools;
 
 int tandem::harness::runCommand(const std::vector<std::string> &arguments,
-                                std::ostream &out, std::ostream &err) {
+                                std::ostream &out, std::ostream &err,
+                                const PeerHost &peers) {
   const Console console(out, err);
   CLI::App app("Compiles recipes of LLM-inference ops to PTX and checks every "
                "kernel against a reference, on a GPU or on none.",
@@ -22,11 +23,11 @@ int tandem::harness::runCommand(const std::vector<std::string> &arguments,
              "Exit codes: 0 nothing wrong, 1 something was found, 2 could not "
              "do it, 130 stopped by Ctrl-C.");
   const std::vector<Command> commands = {
-      opsCommand(app),        verifyCommand(app), compileCommand(app),
-      tools::runCommand(app), fuzzCommand(app),   replayCommand(app),
-      shrinkCommand(app),     blameCommand(app),  emulateCommand(app),
-      mutateCommand(app),     planCommand(app),   cacheCommand(app),
-      benchCommand(app)};
+      opsCommand(app),         verifyCommand(app), compileCommand(app),
+      tools::runCommand(app),  fuzzCommand(app),   replayCommand(app),
+      shrinkCommand(app),      blameCommand(app),  emulateCommand(app),
+      mutateCommand(app),      planCommand(app),   cacheCommand(app),
+      benchCommand(app, peers)};
   // CLI11 reports by exceptions (and takes its words last first); they end
   // here.
   try {

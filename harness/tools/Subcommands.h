@@ -5,6 +5,7 @@
 #include "harness/campaign/Campaign.h"
 #include "harness/case/Case.h"
 #include "harness/run/Runner.h"
+#include "harness/tools/Command.h"
 #include "harness/verify/Verify.h"
 
 #include <CLI/App.hpp>
@@ -59,7 +60,7 @@ Command blameCommand(CLI::App &parent);
 Command emulateCommand(CLI::App &parent);
 Command planCommand(CLI::App &parent);
 Command cacheCommand(CLI::App &parent);
-Command benchCommand(CLI::App &parent);
+Command benchCommand(CLI::App &parent, const harness::PeerHost &peers);
 
 /// A whole number from \p least to \p most; everything else is refused with
 /// `--cases: expected a whole number from 0 to 1000000000, got '-1'`.

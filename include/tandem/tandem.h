@@ -171,6 +171,15 @@ tandem_status tandem_fuzz(const char *arguments, char **report, char **error);
 /* The `tandem` command. Gives its exit status. */
 int tandem_main(int argc, const char *const *argv);
 
+/* Asked by `tandem bench run` for kernels of other frameworks. A request and
+ * its answer are JSON (docs/decisions/0008-one-timer.md); the answer stays
+ * valid until the next request. */
+typedef const char *(*tandem_peers)(void *context, const char *request);
+
+/* tandem_main with peers to compare with. */
+int tandem_main_with_peers(int argc, const char *const *argv,
+                           tandem_peers peers, void *context);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -95,6 +95,24 @@ const char *orNull(const std::optional<std::string> &text) {
   return text ? whole(*text) : nullptr;
 }
 
+/// A Python function that answers requests of `tandem bench run`.
+struct Peers {
+  py::object ask;
+  std::string answer;
+};
+
+/// No exception leaves it: the library is not made for them.
+const char *answerOf(void *context, const char *request) {
+  auto &peers = *static_cast<Peers *>(context);
+  py::gil_scoped_acquire acquire;
+  try {
+    peers.answer = peers.ask(request).cast<std::string>();
+  } catch (const std::exception &) {
+    peers.answer = R"({"error": "the peers' driver raised an exception"})";
+  }
+  return peers.answer.c_str();
+}
+
 } // namespace
 
 PYBIND11_MODULE(_native, m) {
@@ -250,11 +268,17 @@ PYBIND11_MODULE(_native, m) {
     });
     return take(report);
   });
-  m.def("main", [](const std::vector<std::string> &arguments) {
-    std::vector<const char *> words;
-    for (const std::string &word : arguments)
-      words.push_back(whole(word));
-    py::gil_scoped_release release;
-    return tandem_main(static_cast<int>(words.size()), words.data());
-  });
+  m.def(
+      "main",
+      [](const std::vector<std::string> &arguments, const py::object &peers) {
+        std::vector<const char *> words;
+        for (const std::string &word : arguments)
+          words.push_back(whole(word));
+        Peers context{peers, ""};
+        py::gil_scoped_release release;
+        return tandem_main_with_peers(
+            static_cast<int>(words.size()), words.data(),
+            context.ask.is_none() ? nullptr : answerOf, &context);
+      },
+      py::arg("arguments"), py::arg("peers") = py::none());
 }

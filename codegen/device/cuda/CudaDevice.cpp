@@ -32,6 +32,7 @@ CudaDevice::~CudaDevice() {
   if (!context)
     return;
   driver.ctxSetCurrent(context);
+  cudaQueue.reset();
   if (!processIsLost) {
     for (const auto &[address, allocation] : allocations)
       driver.memFree(address);
@@ -48,7 +49,7 @@ CudaDevice::~CudaDevice() {
 Result<void> CudaDevice::open() {
   char text[256] = {};
   size_t memory = 0;
-  int shared = 0, processors = 0, kilohertz = 0;
+  int shared = 0, processors = 0, kilohertz = 0, l2 = 0;
   struct Query {
     int *value;
     int attribute;
@@ -61,7 +62,7 @@ Result<void> CudaDevice::open() {
   for (Query query :
        {Query{&major, capabilityMajor}, Query{&minor, capabilityMinor},
         Query{&shared, maxSharedOptin}, Query{&processors, multiprocessorCount},
-        Query{&kilohertz, clockRate}})
+        Query{&kilohertz, clockRate}, Query{&l2, l2CacheBytes}})
     if (auto r = check(
             "cuDeviceGetAttribute",
             driver.deviceGetAttribute(query.value, query.attribute, device));
@@ -93,6 +94,8 @@ Result<void> CudaDevice::open() {
   limits.clusterCtas = major >= 9 ? 8 : 1;
   if (driver.deviceGetPciBusId(busId, sizeof(busId), device) != success)
     busId[0] = 0;
+  cudaQueue = std::make_unique<CudaQueue>(driver, context, stream,
+                                          static_cast<uint64_t>(l2), busId);
   return {};
 }
 

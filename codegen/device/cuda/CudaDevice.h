@@ -13,6 +13,7 @@
 
 #include "codegen/device/Device.h"
 #include "codegen/device/Limits.h"
+#include "codegen/device/cuda/CudaQueue.h"
 #include "codegen/device/cuda/Driver.h"
 #include "refops/core/RecordSymbols.h"
 
@@ -74,6 +75,10 @@ public:
   Result<LaunchReport> launch(LoadedKernel &kernel,
                               const std::vector<Operand> &operands,
                               const LaunchOptions &options) override;
+  Result<std::unique_ptr<PreparedLaunch>>
+  prepare(std::shared_ptr<LoadedKernel> kernel,
+          const std::vector<Operand> &operands) override;
+  GpuQueue *queue() override { return cudaQueue.get(); }
 
 private:
   struct Allocation {
@@ -100,9 +105,6 @@ private:
   /// Fails when the record's arguments are not the kernel's parameters: the
   /// driver would read past a buffer that is too short.
   Result<void> checkParameters(const CudaKernel &kernel) const;
-  /// The parameter buffer: each value at its natural alignment.
-  Result<std::vector<std::byte>> packArguments(const LaunchRecord &record,
-                                               const BoundLaunch &bound) const;
   /// Launches and waits. The code of the kernel's own fault is in \p fault.
   Result<void> launchAndWait(const CudaKernel &kernel, const BoundLaunch &bound,
                              CUresult &fault);
@@ -116,6 +118,7 @@ private:
   std::map<std::string, std::string> facts;
   std::string name;
   char busId[32] = {};
+  std::unique_ptr<CudaQueue> cudaQueue;
 
   /// Guards everything below; launches are one at a time.
   mutable std::mutex mutex;

@@ -1,7 +1,6 @@
 //===- CudaLaunch.cpp - Loading and launching kernels on a GPU ------------===//
+#include "codegen/device/cuda/CudaCall.h"
 #include "codegen/device/cuda/CudaDevice.h"
-
-#include <cstring>
 
 using namespace tandem;
 using namespace tandem::cuda;
@@ -108,86 +107,25 @@ Result<void> CudaDevice::growWorkspace(uint64_t bytes) {
   return {};
 }
 
-/// The driver's 128 bytes of \p map.
-static Result<void> encode(const Driver &driver, const TensorMap &map,
-                           std::byte *to) {
-  alignas(tensorMapAlign) std::byte encoded[tensorMapBytes];
-  CUresult code = driver.tensorMapEncodeTiled(
-      encoded, static_cast<int>(map.type), static_cast<unsigned>(map.rank()),
-      map.address, map.dims.data(), map.strides.data(), map.box.data(),
-      map.elementStrides.data(), 0, static_cast<int>(map.swizzle),
-      static_cast<int>(map.promotion), static_cast<int>(map.fill));
-  if (code != success)
-    return driver.describe("cuTensorMapEncodeTiled", code);
-  std::memcpy(to, encoded, tensorMapBytes);
-  return {};
-}
-
 Result<std::array<std::byte, tensorMapBytes>>
 CudaDevice::encodeTensorMap(const TensorMap &map) {
   if (Result<void> r = checkTensorMap(map, "cuda"); !r)
     return r.error();
   std::array<std::byte, tensorMapBytes> encoded;
-  if (Result<void> r = encode(driver, map, encoded.data()); !r)
+  if (Result<void> r = encodeMap(driver, map, encoded.data()); !r)
     return r.error();
   return encoded;
-}
-
-Result<std::vector<std::byte>>
-CudaDevice::packArguments(const LaunchRecord &record,
-                          const BoundLaunch &bound) const {
-  std::vector<std::byte> packed;
-  for (size_t i = 0; i < record.args.size(); ++i) {
-    uint64_t value = bound.args[i];
-    if (record.args[i].kind == KernelArg::Kind::ErrorSlot)
-      value = errorSlot;
-    if (record.args[i].kind == KernelArg::Kind::Workspace)
-      value = workspace;
-    auto [size, align] = paramSize(record.args[i]);
-    size_t offset = (packed.size() + align - 1) / align * align;
-    packed.resize(offset + size);
-    if (record.args[i].kind != KernelArg::Kind::TensorMap)
-      std::memcpy(packed.data() + offset, &value, size);
-    else if (Result<void> r =
-                 encode(driver, bound.maps[value], packed.data() + offset);
-             !r)
-      return Error(record.kernel + ": args[" + std::to_string(i) +
-                   "]: " + r.error().text());
-  }
-  return packed;
 }
 
 Result<void> CudaDevice::launchAndWait(const CudaKernel &kernel,
                                        const BoundLaunch &bound,
                                        CUresult &fault) {
   const LaunchRecord &record = kernel.record;
-  LaunchConfig config;
-  LaunchAttribute attributes[2];
-  for (size_t i = 0; i < 3; ++i) {
-    config.grid[i] = static_cast<unsigned>(bound.grid[i]);
-    config.block[i] = static_cast<unsigned>(record.block[i]);
-    attributes[0].cluster[i] = static_cast<unsigned>(record.cluster[i]);
-  }
-  config.sharedBytes = static_cast<unsigned>(record.sharedBytes);
-  config.stream = stream;
-  config.attributes = attributes;
-  if (record.cluster != std::array<int, 3>{1, 1, 1})
-    config.numAttributes = 1;
-  if (record.programmatic) {
-    LaunchAttribute &one = attributes[config.numAttributes++];
-    one = LaunchAttribute();
-    one.id = LaunchAttribute::programmaticSerialization;
-  }
-  Result<std::vector<std::byte>> arguments = packArguments(record, bound);
-  if (!arguments)
-    return arguments.error();
-  std::vector<std::byte> packed = arguments.take();
-  size_t packedBytes = packed.size();
-  void *extra[] = {paramBufferPointer, packed.data(), paramBufferSize,
-                   &packedBytes, paramEnd};
-  if (auto r = check("cuLaunchKernelEx(" + record.kernel + ")",
-                     driver.launchKernelEx(&config, kernel.function, nullptr,
-                                           packed.empty() ? nullptr : extra));
+  CudaCall call(driver, kernel.function, record);
+  if (Result<void> r = call.bind(bound, errorSlot, workspace); !r)
+    return r;
+  if (auto r =
+          check("cuLaunchKernelEx(" + record.kernel + ")", call.launch(stream));
       !r)
     return r;
   fault = driver.streamSynchronize(stream);
@@ -196,6 +134,21 @@ Result<void> CudaDevice::launchAndWait(const CudaKernel &kernel,
     return {};
   }
   return check("cuStreamSynchronize(" + record.kernel + ")", fault);
+}
+
+static bool hasErrorSlot(const LaunchRecord &record) {
+  for (const KernelArg &arg : record.args)
+    if (arg.kind == KernelArg::Kind::ErrorSlot)
+      return true;
+  return false;
+}
+
+/// What a kernel left in its slot: nothing, or the first step and row.
+static std::vector<IndexError> errorsIn(uint64_t slot) {
+  if (slot == ~uint64_t{0})
+    return {};
+  return {{static_cast<int>(slot >> 48),
+           static_cast<int64_t>(slot & ((uint64_t{1} << 48) - 1))}};
 }
 
 Result<LaunchReport> CudaDevice::launch(LoadedKernel &loaded,
@@ -215,9 +168,7 @@ Result<LaunchReport> CudaDevice::launch(LoadedKernel &loaded,
     return r.error();
 
   std::lock_guard lock(mutex);
-  bool hasSlot = false;
-  for (const KernelArg &arg : record.args)
-    hasSlot |= arg.kind == KernelArg::Kind::ErrorSlot;
+  const bool hasSlot = hasErrorSlot(record);
   if (hasSlot)
     if (auto r = check("cuMemsetD8(error slot)",
                        driver.memsetD8(errorSlot, 0xff, 8, stream));
@@ -254,10 +205,93 @@ Result<LaunchReport> CudaDevice::launch(LoadedKernel &loaded,
       code = driver.streamSynchronize(stream);
     if (auto r = check("cuMemcpyDtoH(error slot)", code); !r)
       return r.error();
-    if (slot != ~uint64_t{0})
-      report.indexErrors.push_back(
-          {static_cast<int>(slot >> 48),
-           static_cast<int64_t>(slot & ((uint64_t{1} << 48) - 1))});
+    report.indexErrors = errorsIn(slot);
   }
   return report;
+}
+
+namespace {
+class CudaPrepared final : public PreparedLaunch {
+public:
+  CudaPrepared(CudaDevice &device, std::shared_ptr<CudaKernel> kernel)
+      : device(device), kernel(std::move(kernel)),
+        call(this->kernel->driver, this->kernel->function,
+             this->kernel->record) {}
+  ~CudaPrepared() override {
+    for (const uint64_t address : {slot, workspace})
+      if (address)
+        (void)device.release(address);
+  }
+  CudaPrepared(const CudaPrepared &) = delete;
+  CudaPrepared &operator=(const CudaPrepared &) = delete;
+
+  Result<void> enqueue(uint64_t stream) override {
+    if (isNoOp)
+      return {};
+    auto *on = reinterpret_cast<CUstream>(stream);
+    CUresult code = call.launch(on);
+    // A thread that has made no call yet; asking first would cost each launch.
+    if (code == invalidContext &&
+        kernel->driver.ctxSetCurrent(kernel->context) == success)
+      code = call.launch(on);
+    if (code == success)
+      return {};
+    return kernel->driver.describe(
+        "cuLaunchKernelEx(" + kernel->record.kernel + ")", code);
+  }
+
+  Result<std::vector<IndexError>> indexErrors() override {
+    uint64_t value = ~uint64_t{0};
+    if (slot)
+      if (Result<void> r = device.read(slot, &value, sizeof(value)); !r)
+        return r.error();
+    return errorsIn(value);
+  }
+
+  /// Allocates what the record asks for beside its operands.
+  Result<void> bind(const BoundLaunch &bound) {
+    isNoOp = bound.isNoOp();
+    const auto make = [&](uint64_t &address, uint64_t bytes, uint8_t byte,
+                          const char *what) -> Result<void> {
+      Result<uint64_t> made =
+          device.allocate(bytes, std::string(what) + kernel->record.kernel);
+      if (!made)
+        return made.error();
+      address = *made;
+      return device.fill(address, byte, bytes, /*initialised=*/true);
+    };
+    if (hasErrorSlot(kernel->record))
+      if (Result<void> r = make(slot, 8, 0xff, "error slot of "); !r)
+        return r;
+    if (bound.workspaceBytes > 0)
+      if (Result<void> r =
+              make(workspace, static_cast<uint64_t>(bound.workspaceBytes), 0,
+                   "workspace of ");
+          !r)
+        return r;
+    return isNoOp ? Result<void>() : call.bind(bound, slot, workspace);
+  }
+
+private:
+  CudaDevice &device;
+  std::shared_ptr<CudaKernel> kernel;
+  CudaCall call;
+  bool isNoOp = false;
+  uint64_t slot = 0, workspace = 0;
+};
+} // namespace
+
+Result<std::unique_ptr<PreparedLaunch>>
+CudaDevice::prepare(std::shared_ptr<LoadedKernel> loaded,
+                    const std::vector<Operand> &operands) {
+  auto kernel = std::static_pointer_cast<CudaKernel>(std::move(loaded));
+  BoundLaunch bound;
+  if (auto r = bindLaunch(kernel->record, kernel->symbols, operands, bound); !r)
+    return r.error();
+  if (auto r = checkLimits(kernel->record, bound, limits); !r)
+    return r.error();
+  auto prepared = std::make_unique<CudaPrepared>(*this, std::move(kernel));
+  if (Result<void> r = prepared->bind(bound); !r)
+    return r.error();
+  return std::unique_ptr<PreparedLaunch>(std::move(prepared));
 }

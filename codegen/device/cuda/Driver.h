@@ -24,11 +24,15 @@ using CUcontext = struct OpaqueContext *;
 using CUstream = struct OpaqueStream *;
 using CUmodule = struct OpaqueModule *;
 using CUfunction = struct OpaqueFunction *;
+using CUgraph = struct OpaqueGraph *;
+using CUgraphExec = struct OpaqueGraphExec *;
+using CUevent = struct OpaqueEvent *;
 
 /// Codes that tandem tells apart; all others are reported by name.
 enum ResultCode : CUresult {
   success = 0,
   noDevice = 100,
+  invalidContext = 201,
   illegalAddress = 700,
   launchTimeout = 702,
   assertFailed = 710,
@@ -44,6 +48,7 @@ enum ResultCode : CUresult {
 enum DeviceAttribute : int {
   multiprocessorCount = 16,
   clockRate = 13,
+  l2CacheBytes = 38,
   capabilityMajor = 75,
   capabilityMinor = 76,
   maxSharedOptin = 97,
@@ -56,6 +61,9 @@ enum FunctionAttribute : int {
   maxDynamicShared = 8,
   nonPortableCluster = 14,
 };
+
+/// CUstreamCaptureMode: other threads may go on calling.
+inline constexpr int captureThreadLocal = 1;
 
 /// CUjit_option.
 enum JitOption : int { errorLogBuffer = 5, errorLogBytes = 6 };

@@ -18,7 +18,7 @@
 
 namespace tandem::harness {
 
-class HostDevice final : public Device {
+class HostDevice : public Device {
 public:
   ~HostDevice() override {
     for (auto &[address, bytes] : allocations)

@@ -1,0 +1,56 @@
+//===- CudaCall.h - A launch packed for the driver --------------*- C++ -*-===//
+//
+// Grid, attributes and one parameter buffer, filled from a bound launch record.
+// Filling it may fail and allocates the first time; launching it is one call of
+// the driver.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TANDEM_CODEGEN_DEVICE_CUDA_CUDACALL_H
+#define TANDEM_CODEGEN_DEVICE_CUDA_CUDACALL_H
+
+#include "codegen/device/cuda/Driver.h"
+#include "refops/core/LaunchRecord.h"
+
+#include <vector>
+
+namespace tandem::cuda {
+
+/// The driver's 128 bytes of \p map.
+Result<void> encodeMap(const Driver &driver, const TensorMap &map,
+                       std::byte *to);
+
+class CudaCall {
+public:
+  CudaCall(const Driver &driver, CUfunction function,
+           const LaunchRecord &record);
+  CudaCall(const CudaCall &) = delete;
+  CudaCall &operator=(const CudaCall &) = delete;
+
+  /// Overwrites grid and arguments with those of \p bound, which is of the same
+  /// record. Fails on a tensor map that the driver refuses.
+  Result<void> bind(const BoundLaunch &bound, CUdeviceptr errorSlot,
+                    CUdeviceptr workspace);
+
+  /// Enqueues what was bound last.
+  CUresult launch(CUstream stream) {
+    config.stream = stream;
+    return driver.launchKernelEx(&config, function, nullptr,
+                                 packedBytes ? extra : nullptr);
+  }
+
+private:
+  const Driver &driver;
+  CUfunction function;
+  const LaunchRecord &record;
+  LaunchConfig config;
+  LaunchAttribute attributes[2];
+  /// Where each argument lies in `packed`: at its natural alignment.
+  std::vector<size_t> offsets;
+  std::vector<std::byte> packed;
+  size_t packedBytes = 0;
+  void *extra[5];
+};
+
+} // namespace tandem::cuda
+
+#endif // TANDEM_CODEGEN_DEVICE_CUDA_CUDACALL_H
