@@ -56,9 +56,11 @@ def capture(call: Callable[..., Any],
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream), torch.inference_mode():
-        # Compilation, autotuning and lazy initialisation happen here.
-        for _ in range(3):
-            call(*inputs[0])
+        # Compilation, autotuning and lazy initialisation happen here, and
+        # whatever a peer makes of a weight once.
+        call(*inputs[0])
+        for each in inputs:
+            call(*each)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph(keep_graph=True)
     outputs: list[Any] = [None] * len(inputs)

@@ -20,10 +20,16 @@ def _layout(params: Params, weight: Any, default: str = "nk") -> Any:
     return weight if layout == "nk" else weight.t()
 
 
-def _groups(values: Any, k: int, params: Params) -> Any:
-    """Repeat numbers of groups along k."""
+def _by_group(numbers: Any, values: Any, params: Params,
+              combine: Callable[[Any, Any], Any]) -> Any:
+    """Combine [N, K] numbers with [N, G] values, one a group along k."""
+    rows, k = numbers.shape
     group = params.get("group", k)
-    return values.repeat_interleave(group, dim=1)[:, :k]
+    if group * values.shape[1] == k:
+        # A broadcast, which compilers fuse; repeated values they store.
+        return combine(numbers.view(rows, -1, group),
+                       values[:, :, None]).view(rows, k)
+    return combine(numbers, values.repeat_interleave(group, dim=1)[:, :k])
 
 
 def _unpack(q: Any, k: int) -> Any:
@@ -40,8 +46,8 @@ def _dequant(args: list[Any], params: Params, dtype: Any) -> Any:
     k = params.get("K", q.shape[1] * (2 if q.dtype == torch.uint8 else 1))
     numbers = _unpack(q, k).float()
     if len(args) > 2:
-        numbers = numbers - _groups(args[2].float(), k, params)
-    return (numbers * _groups(scales.float(), k, params)).to(
+        numbers = _by_group(numbers, args[2].float(), params, torch.sub)
+    return _by_group(numbers, scales.float(), params, torch.mul).to(
         dtype or scales.dtype)
 
 
@@ -209,5 +215,10 @@ def make(recipe: dict[str, Any],
             return tiny, f"torch {torch.__version__}, tinygemm"
         return function_of(recipe), f"torch {torch.__version__}, eager"
     torch._dynamo.reset()
-    return (torch.compile(function_of(recipe), dynamic=False, fullgraph=True),
+    # What makes a product of one row a fused sum instead of a padded GEMM.
+    products = {"GEMM_TILE", "GEMV_TILE", "LM_HEAD"}
+    tuned = any(step["op"] in products for step in recipe["recipe"]["steps"])
+    options = {"coordinate_descent_tuning": True} if tuned else None
+    return (torch.compile(function_of(recipe), dynamic=False, fullgraph=True,
+                          options=options),
             f"torch {torch.__version__}, compile")
