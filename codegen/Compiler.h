@@ -111,6 +111,13 @@ public:
   virtual ~PreparedProgram() = default;
   /// Enqueues every launch in order on \p stream (a CUstream).
   virtual Result<void> enqueue(uint64_t stream) = 0;
+  /// Binds other operands: every precondition of every kernel is checked.
+  /// Between kernels lie temporaries of the first operands' sizes: where there
+  /// are any, other shapes are refused.
+  virtual Result<void> bind(const std::vector<Operand> &inputs,
+                            const std::vector<Operand> &outputs) = 0;
+  /// PreparedLaunch::enqueuePlainly of every launch.
+  virtual Result<void> enqueuePlainly(uint64_t stream) = 0;
   /// After the stream has been synchronised.
   virtual Result<std::vector<IndexError>> indexErrors() = 0;
 };

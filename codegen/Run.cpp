@@ -89,19 +89,59 @@ class Prepared final : public PreparedProgram {
 public:
   Prepared(Device &device, const std::vector<Operand> &inputs,
            const std::vector<Operand> &outputs)
-      : memory(device, inputs, outputs) {}
+      : numInputs(inputs.size()), numOutputs(outputs.size()),
+        memory(device, inputs, outputs) {}
 
   Result<void> make(Device &device, const Program &program,
                     const LoadedProgram &kernels) {
     if (Result<void> ok = memory.allocate(program); !ok)
       return ok;
+    hasTemporaries = !program.temporaries.empty() || !program.tables.empty();
     for (size_t i = 0; i < program.launches.size(); ++i) {
+      operands.push_back(memory.operandsOf(program.launches[i]));
+      sources.push_back(program.launches[i].operands);
       Result<std::unique_ptr<PreparedLaunch>> prepared =
-          device.prepare(kernels[i], memory.operandsOf(program.launches[i]));
+          device.prepare(kernels[i], operands.back());
       if (!prepared)
         return prepared.error();
       launches.push_back(prepared.take());
     }
+    return {};
+  }
+
+  Result<void> bind(const std::vector<Operand> &inputs,
+                    const std::vector<Operand> &outputs) override {
+    if (inputs.size() != numInputs || outputs.size() != numOutputs)
+      return Error("bind: expected " + std::to_string(numInputs) +
+                   " inputs and " + std::to_string(numOutputs) +
+                   " outputs, got " + std::to_string(inputs.size()) + " and " +
+                   std::to_string(outputs.size()));
+    for (size_t i = 0; i < launches.size(); ++i) {
+      for (size_t k = 0; k < sources[i].size(); ++k) {
+        const OperandSource &source = sources[i][k];
+        if (source.kind != OperandSource::Kind::Input &&
+            source.kind != OperandSource::Kind::Output)
+          continue;
+        const Operand &given = source.kind == OperandSource::Kind::Input
+                                   ? inputs[source.index]
+                                   : outputs[source.index];
+        Operand &bound = operands[i][k];
+        if (hasTemporaries && given.desc.shape != bound.desc.shape)
+          return Error("bind: " + given.desc.describe() +
+                       " has another shape than the prepared " +
+                       bound.desc.describe());
+        bound = given;
+      }
+      if (Result<void> done = launches[i]->bind(operands[i]); !done)
+        return done;
+    }
+    return {};
+  }
+
+  Result<void> enqueuePlainly(uint64_t stream) override {
+    for (const std::unique_ptr<PreparedLaunch> &launch : launches)
+      if (Result<void> done = launch->enqueuePlainly(stream); !done)
+        return done;
     return {};
   }
 
@@ -124,7 +164,12 @@ public:
   }
 
 private:
+  size_t numInputs, numOutputs;
   RunMemory memory;
+  bool hasTemporaries = false;
+  /// One a launch: where its operands come from, and those bound last.
+  std::vector<std::vector<OperandSource>> sources;
+  std::vector<std::vector<Operand>> operands;
   std::vector<std::unique_ptr<PreparedLaunch>> launches;
 };
 } // namespace

@@ -117,6 +117,12 @@ public:
   /// Enqueues the launch on \p stream (a CUstream) and returns. May be called
   /// while the stream is captured.
   virtual Result<void> enqueue(uint64_t stream) = 0;
+  /// Binds other operands, checked as the first were. Looks nothing up, and
+  /// allocates only where a workspace grows.
+  virtual Result<void> bind(const std::vector<Operand> &operands) = 0;
+  /// The same launch by the driver's plain call, which takes a pointer to every
+  /// argument: what the cost of `enqueue` is measured against.
+  virtual Result<void> enqueuePlainly(uint64_t stream) = 0;
   /// What the kernel reported through its error slot since it was prepared;
   /// only after the stream has been synchronised.
   virtual Result<std::vector<IndexError>> indexErrors() = 0;

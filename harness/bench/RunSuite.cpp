@@ -1,5 +1,6 @@
 //===- RunSuite.cpp - Measuring a suite row by row ------------------------===//
 #include "harness/bench/Contenders.h"
+#include "harness/bench/HostRows.h"
 
 #include <algorithm>
 #include <chrono>
@@ -95,9 +96,20 @@ public:
       result["reach_share"] = row.reachShare;
     if (row.reachRatio > 0)
       result["reach_ratio"] = row.reachRatio;
-    Result<void> done = row.kind == RowKind::Kernel
-                            ? measureKernel(row, result)
-                            : Error("rows of this kind are not measured here");
+    Result<void> done;
+    switch (row.kind) {
+    case RowKind::Kernel:
+      done = measureKernel(row, result);
+      break;
+    case RowKind::Launch:
+      result["kind"] = "launch";
+      done = measureLaunch(row, bench, options, result);
+      break;
+    case RowKind::Compile:
+      result["kind"] = "compile";
+      done = measureCompile(row, bench, options, result);
+      break;
+    }
     if (!done)
       result["error"] = done.error().text();
     result["seconds"] = rounded(secondsSince(begin));

@@ -52,10 +52,34 @@ static std::vector<std::string> peersOf(const json &document) {
   std::vector<std::string> peers;
   for (const json &row : document.at("rows"))
     for (const json &one : row.value("contenders", json::array()))
-      if (one.value("kind", "") == "peer" &&
+      if (!row.contains("kind") && one.value("kind", "") == "peer" &&
           std::ranges::find(peers, one.value("name", "")) == peers.end())
         peers.push_back(one.value("name", ""));
   return peers;
+}
+
+/// A row that measures the host: one line a contender.
+static std::string hostLines(const json &row, size_t width,
+                             std::string &notes) {
+  const std::string name = row.value("name", "");
+  std::string lines;
+  if (row.contains("error"))
+    notes += "  " + name + ": " + firstLine(row.value("error", ""), 160) + "\n";
+  for (const json &one : row.value("contenders", json::array())) {
+    lines += name + std::string(width - name.size(), ' ');
+    if (one.contains("error"))
+      notes += "  " + name + ": " + one.value("name", "") + ": " +
+               firstLine(one.value("error", ""), 160) + "\n";
+    const auto number = [&](const char *member, const char *pattern) {
+      return one.contains(member)
+                 ? padded(format(pattern, one[member].get<double>()), 12)
+                 : std::string();
+    };
+    lines += number("ns", "%.0f ns") + number("above_ns", "%+.0f ns") +
+             number("ms", "%.2f ms") + number("first_ms", " (%.1f first)") +
+             "  " + one.value("name", "") + "\n";
+  }
+  return lines;
 }
 
 static std::string rowLine(const json &row,
@@ -129,18 +153,25 @@ std::string tandem::bench::tableOf(const json &document) {
   size_t width = 12;
   for (const json &row : document.at("rows"))
     width = std::max(width, row.value("name", "").size());
-  std::string text = document.value("suite", "") + ": " +
-                     document.value("title", "") + "\n" +
-                     std::string(width, ' ') + padded("us", 8) +
-                     padded("share", 7) + padded("rate", 7);
-  for (const std::string &peer : peers)
-    text += padded(peer, 9);
-  text += padded("control", 8) + "\n";
+  std::string text =
+      document.value("suite", "") + ": " + document.value("title", "") + "\n";
+  const bool hasKernels =
+      std::ranges::any_of(document.at("rows"), [](const json &row) {
+        return !row.contains("kind");
+      });
+  if (hasKernels) {
+    text += std::string(width, ' ') + padded("us", 8) + padded("share", 7) +
+            padded("rate", 7);
+    for (const std::string &peer : peers)
+      text += padded(peer, 9);
+    text += padded("control", 8) + "\n";
+  }
   std::string notes;
   Extremes clock, power, heat;
   std::set<std::string> reasons;
   for (const json &row : document.at("rows")) {
-    text += rowLine(row, peers, width, notes);
+    text += row.contains("kind") ? hostLines(row, width, notes)
+                                 : rowLine(row, peers, width, notes);
     const json sensors = row.value("sensors", json());
     if (!sensors.is_object())
       continue;
@@ -163,8 +194,10 @@ std::string tandem::bench::tableOf(const json &document) {
             format("%.0f W, at most ", power.high) +
             format("%.0f C; clocks held by: ", heat.high) +
             (words.empty() ? "nothing" : words);
-  text += "\n"
-          "us: our median; share: of the ceiling's time; rate: GB/s, for gemm "
-          "TFLOP/s; peers: their time over ours\n";
+  text += "\n";
+  if (hasKernels)
+    text +=
+        "us: our median; share: of the ceiling's time; rate: GB/s, for gemm "
+        "TFLOP/s; peers: their time over ours\n";
   return text;
 }

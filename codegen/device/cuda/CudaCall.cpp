@@ -42,6 +42,8 @@ CudaCall::CudaCall(const Driver &driver, CUfunction function,
     packedBytes = offsets.back() + size;
   }
   packed.resize(packedBytes);
+  for (const size_t offset : offsets)
+    pointers.push_back(packed.data() + offset);
   extra[0] = paramBufferPointer;
   extra[1] = packed.data();
   extra[2] = paramBufferSize;

@@ -38,6 +38,15 @@ public:
                                  packedBytes ? extra : nullptr);
   }
 
+  /// The same with cuLaunchKernel and a pointer to every argument; without
+  /// cluster and other attributes, which that call cannot have.
+  CUresult launchPlainly(CUstream stream) {
+    return driver.launchKernel(function, config.grid[0], config.grid[1],
+                               config.grid[2], config.block[0], config.block[1],
+                               config.block[2], config.sharedBytes, stream,
+                               pointers.data(), nullptr);
+  }
+
 private:
   const Driver &driver;
   CUfunction function;
@@ -47,6 +56,7 @@ private:
   /// Where each argument lies in `packed`: at its natural alignment.
   std::vector<size_t> offsets;
   std::vector<std::byte> packed;
+  std::vector<void *> pointers;
   size_t packedBytes = 0;
   void *extra[5];
 };

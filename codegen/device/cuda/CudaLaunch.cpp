@@ -213,8 +213,9 @@ Result<LaunchReport> CudaDevice::launch(LoadedKernel &loaded,
 namespace {
 class CudaPrepared final : public PreparedLaunch {
 public:
-  CudaPrepared(CudaDevice &device, std::shared_ptr<CudaKernel> kernel)
-      : device(device), kernel(std::move(kernel)),
+  CudaPrepared(CudaDevice &device, std::shared_ptr<CudaKernel> kernel,
+               const DeviceLimits &limits)
+      : device(device), kernel(std::move(kernel)), limits(limits),
         call(this->kernel->driver, this->kernel->function,
              this->kernel->record) {}
   ~CudaPrepared() override {
@@ -226,18 +227,29 @@ public:
   CudaPrepared &operator=(const CudaPrepared &) = delete;
 
   Result<void> enqueue(uint64_t stream) override {
-    if (isNoOp)
+    return launch([&](CUstream on) { return call.launch(on); }, stream);
+  }
+  Result<void> enqueuePlainly(uint64_t stream) override {
+    return launch([&](CUstream on) { return call.launchPlainly(on); }, stream);
+  }
+
+  Result<void> bind(const std::vector<Operand> &operands) override {
+    if (auto r = bindLaunch(kernel->record, kernel->symbols, operands, bound);
+        !r)
+      return r;
+    if (auto r = checkLimits(kernel->record, bound, limits); !r)
+      return r;
+    isNoOp = bound.isNoOp();
+    if (bound.workspaceBytes > workspaceBytes)
+      if (auto r = growWorkspace(); !r)
+        return r;
+    return isNoOp ? Result<void>() : call.bind(bound, slot, workspace);
+  }
+
+  Result<void> makeErrorSlot() {
+    if (!hasErrorSlot(kernel->record))
       return {};
-    auto *on = reinterpret_cast<CUstream>(stream);
-    CUresult code = call.launch(on);
-    // A thread that has made no call yet; asking first would cost each launch.
-    if (code == invalidContext &&
-        kernel->driver.ctxSetCurrent(kernel->context) == success)
-      code = call.launch(on);
-    if (code == success)
-      return {};
-    return kernel->driver.describe(
-        "cuLaunchKernelEx(" + kernel->record.kernel + ")", code);
+    return make(slot, 8, 0xff, "error slot of ");
   }
 
   Result<std::vector<IndexError>> indexErrors() override {
@@ -248,50 +260,63 @@ public:
     return errorsIn(value);
   }
 
-  /// Allocates what the record asks for beside its operands.
-  Result<void> bind(const BoundLaunch &bound) {
-    isNoOp = bound.isNoOp();
-    const auto make = [&](uint64_t &address, uint64_t bytes, uint8_t byte,
-                          const char *what) -> Result<void> {
-      Result<uint64_t> made =
-          device.allocate(bytes, std::string(what) + kernel->record.kernel);
-      if (!made)
-        return made.error();
-      address = *made;
-      return device.fill(address, byte, bytes, /*initialised=*/true);
-    };
-    if (hasErrorSlot(kernel->record))
-      if (Result<void> r = make(slot, 8, 0xff, "error slot of "); !r)
-        return r;
-    if (bound.workspaceBytes > 0)
-      if (Result<void> r =
-              make(workspace, static_cast<uint64_t>(bound.workspaceBytes), 0,
-                   "workspace of ");
-          !r)
-        return r;
-    return isNoOp ? Result<void>() : call.bind(bound, slot, workspace);
+private:
+  template <typename Call>
+  Result<void> launch(Call call, uint64_t stream) {
+    if (isNoOp)
+      return {};
+    auto *on = reinterpret_cast<CUstream>(stream);
+    CUresult code = call(on);
+    // A thread that has made no call yet; asking first would cost each launch.
+    if (code == invalidContext &&
+        kernel->driver.ctxSetCurrent(kernel->context) == success)
+      code = call(on);
+    if (code == success)
+      return {};
+    return kernel->driver.describe(
+        "cuLaunchKernelEx(" + kernel->record.kernel + ")", code);
   }
 
-private:
+  Result<void> make(uint64_t &address, uint64_t bytes, uint8_t byte,
+                    const char *what) {
+    Result<uint64_t> made =
+        device.allocate(bytes, std::string(what) + kernel->record.kernel);
+    if (!made)
+      return made.error();
+    address = *made;
+    return device.fill(address, byte, bytes, /*initialised=*/true);
+  }
+
+  Result<void> growWorkspace() {
+    if (workspace)
+      if (Result<void> r = device.release(workspace); !r)
+        return r;
+    workspace = 0;
+    workspaceBytes = bound.workspaceBytes;
+    return make(workspace, static_cast<uint64_t>(workspaceBytes), 0,
+                "workspace of ");
+  }
+
   CudaDevice &device;
   std::shared_ptr<CudaKernel> kernel;
+  const DeviceLimits &limits;
   CudaCall call;
+  /// Kept for its storage.
+  BoundLaunch bound;
   bool isNoOp = false;
   uint64_t slot = 0, workspace = 0;
+  int64_t workspaceBytes = 0;
 };
 } // namespace
 
 Result<std::unique_ptr<PreparedLaunch>>
 CudaDevice::prepare(std::shared_ptr<LoadedKernel> loaded,
                     const std::vector<Operand> &operands) {
-  auto kernel = std::static_pointer_cast<CudaKernel>(std::move(loaded));
-  BoundLaunch bound;
-  if (auto r = bindLaunch(kernel->record, kernel->symbols, operands, bound); !r)
+  auto prepared = std::make_unique<CudaPrepared>(
+      *this, std::static_pointer_cast<CudaKernel>(std::move(loaded)), limits);
+  if (Result<void> r = prepared->makeErrorSlot(); !r)
     return r.error();
-  if (auto r = checkLimits(kernel->record, bound, limits); !r)
-    return r.error();
-  auto prepared = std::make_unique<CudaPrepared>(*this, std::move(kernel));
-  if (Result<void> r = prepared->bind(bound); !r)
+  if (Result<void> r = prepared->bind(operands); !r)
     return r.error();
   return std::unique_ptr<PreparedLaunch>(std::move(prepared));
 }

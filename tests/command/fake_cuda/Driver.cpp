@@ -143,6 +143,11 @@ CUresult cuLaunchKernelEx(const LaunchConfig *config, CUfunction, void **,
                                 extra[2] == paramBufferSize && !extra[4]));
   return fits ? work() : 1;
 }
+CUresult cuLaunchKernel(CUfunction, unsigned gridX, unsigned, unsigned,
+                        unsigned blockX, unsigned, unsigned, unsigned, CUstream,
+                        void **params, void **) {
+  return gridX && blockX && params ? work() : 1;
+}
 CUresult cuTensorMapEncodeTiled(void *map, int, unsigned, CUdeviceptr,
                                 const uint64_t *, const uint64_t *,
                                 const uint32_t *, const uint32_t *, int, int,

@@ -94,6 +94,10 @@ public:
       Result<void> enqueue(uint64_t) override {
         return queue.enqueue({5, [] {}});
       }
+      Result<void> bind(const std::vector<Operand> &) override { return {}; }
+      Result<void> enqueuePlainly(uint64_t stream) override {
+        return enqueue(stream);
+      }
       Result<std::vector<IndexError>> indexErrors() override {
         return std::vector<IndexError>();
       }
@@ -118,6 +122,13 @@ inline Bench fakeBench(FakeGpu &gpu) {
                reinterpret_cast<float *>(out.address)[i] =
                    2 * reinterpret_cast<const float *>(in.address)[i];
            }});
+    }
+    Result<void> bind(const std::vector<Operand> &,
+                      const std::vector<Operand> &) override {
+      return {};
+    }
+    Result<void> enqueuePlainly(uint64_t stream) override {
+      return enqueue(stream);
     }
     Result<std::vector<IndexError>> indexErrors() override {
       return std::vector<IndexError>();
