@@ -125,6 +125,7 @@ static Result<Kernel> compileKernel(const KernelSchedule &schedule,
   clock.restart();
   kernel.ptx = std::move(ptx->ptx);
   kernel.launch = std::move(built->record);
+  kernel.launch.sharedBytes = ptx->shared.dynamic;
   if (input.options.keepStages) {
     kernel.stages["nvvm"] = std::move(ptx->nvvm);
     kernel.stages["llvm"] = std::move(ptx->llvm);

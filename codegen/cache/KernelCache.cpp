@@ -46,8 +46,8 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
         << dtypeName(operand.desc.dtype) << ' ' << operand.desc.rank()
         << (input.graph.values[operand.value].isFinal() ? " final " : " ")
         << int(operand.usage) << operand.isWritten << ' ' << operand.vector
-        << " partner " << operand.partnerVector << " col " << operand.colStride
-        << " rows";
+        << (operand.usesMap ? " map" : "") << " partner "
+        << operand.partnerVector << " col " << operand.colStride << " rows";
     for (const std::string &stride : operand.rowStrides)
       out << " [" << stride << ']';
     out << '\n';
@@ -86,6 +86,12 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
   out << "\ncols " << schedule.cols << " k " << schedule.depth << " window "
       << schedule.colBegin << ' ' << schedule.colEnd << ' ' << schedule.colTiles
       << '\n';
+  const Pipeline &pipeline = schedule.pipeline;
+  if (pipeline.isUsed())
+    out << "pipeline " << pipeline.stages << ' ' << pipeline.clusterM << ' '
+        << pipeline.clusterN << ' ' << pipeline.group << ' '
+        << pipeline.producerRegisters << ' ' << pipeline.consumerRegisters
+        << '\n';
   for (const std::string &extent : schedule.grid)
     out << extent << '\n';
   for (const LaunchRecord::Precondition &condition : schedule.preconditions)

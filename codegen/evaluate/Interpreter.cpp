@@ -12,6 +12,11 @@ using namespace tandem::evaluate;
 static constexpr size_t mostFindings = 20;
 
 FailureOr<Kind> tandem::evaluate::kindOf(Type type) {
+  if (auto pending = dyn_cast<tile::PendingType>(type))
+    type = pending.getTile();
+  // Numbers that stand for what they name.
+  if (isa<tile::MapType, tile::RingType, tile::SharedType>(type))
+    return Kind::I64;
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     type = tensor.getElementType();
   if (type.isIndex() || isa<LLVM::LLVMPointerType>(type))
@@ -47,6 +52,8 @@ FailureOr<Kind> tandem::evaluate::kindOf(Type type) {
 Tile Interpreter::shaped(Type type) {
   FailureOr<Kind> kind = kindOf(type);
   assert(succeeded(kind) && "types are checked before ops run");
+  if (auto pending = dyn_cast<tile::PendingType>(type))
+    type = pending.getTile();
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return Tile(*kind, tensor.getDimSize(0), tensor.getDimSize(1));
   return Tile(*kind, 1, 1);
@@ -79,6 +86,8 @@ Result<void> Interpreter::run(func::FuncOp kernel,
   block = blockIndex;
   kernelName = kernel.getName().str();
   values.clear();
+  rings.clear();
+  stages.clear();
   error.clear();
   for (auto [argument, bits] : llvm::zip(kernel.getArguments(), arguments)) {
     Tile value = shaped(argument.getType());
@@ -112,6 +121,25 @@ LogicalResult Interpreter::runOp(Operation *op) {
       .Case([&](tile::BroadcastOp op) { return runBroadcast(op); })
       .Case([&](tile::TransposeOp op) { return runTranspose(op); })
       .Case([&](tile::DotOp op) { return runDot(op); })
+      .Case([&](tile::PartitionOp op) {
+        for (Region &group : op.getGroups())
+          if (failed(runBlock(group.front())))
+            return failure();
+        return success();
+      })
+      .Case<tile::RingOp, tile::GridWaitOp, tile::GridReleaseOp>(
+          [&](auto) { return success(); })
+      .Case([&](tile::AcquireOp op) { return runAcquire(op); })
+      .Case([&](tile::ReceiveOp op) { return runReceive(op); })
+      .Case([&](tile::ReleaseOp op) { return runRelease(op); })
+      .Case([&](tile::AsyncCopyOp op) { return runAsyncCopy(op); })
+      .Case([&](tile::AsyncStoreOp op) { return runAsyncStore(op); })
+      .Case([&](tile::AsyncDotOp op) { return runAsyncDot(op); })
+      .Case([&](tile::AwaitOp op) {
+        set(op.getResult(), Tile(get(op.getValue())));
+        return success();
+      })
+      .Case([&](tile::ColumnsOp op) { return runColumns(op); })
       .Case([&](tile::ReportErrorOp op) { return runReportError(op); })
       .Case([&](tile::ApproxOp op) { return runApprox(op); })
       .Case([&](tile::SqrtOp op) {

@@ -16,6 +16,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <map>
+
 namespace tandem::evaluate {
 
 /// The kind of a scalar or element type; fails on others.
@@ -23,8 +25,10 @@ mlir::FailureOr<Kind> kindOf(mlir::Type type);
 
 class Interpreter {
 public:
-  Interpreter(Memory &memory, LaunchReport &report)
-      : memory(memory), report(report) {}
+  /// Arguments of type !tile.map are indices into \p maps.
+  Interpreter(Memory &memory, LaunchReport &report,
+              const std::vector<TensorMap> &maps)
+      : memory(memory), report(report), maps(maps) {}
 
   /// Runs one CTA. A finding ends it early; an Error is an op that the
   /// evaluator does not know.
@@ -59,6 +63,18 @@ private:
   mlir::LogicalResult runDot(tile::DotOp op);
   mlir::LogicalResult runReportError(tile::ReportErrorOp op);
 
+  // Async.cpp
+  mlir::LogicalResult runAcquire(tile::AcquireOp op);
+  mlir::LogicalResult runReceive(tile::ReceiveOp op);
+  mlir::LogicalResult runRelease(tile::ReleaseOp op);
+  mlir::LogicalResult runAsyncCopy(tile::AsyncCopyOp op);
+  mlir::LogicalResult runAsyncStore(tile::AsyncStoreOp op);
+  mlir::LogicalResult runAsyncDot(tile::AsyncDotOp op);
+  mlir::LogicalResult runColumns(tile::ColumnsOp op);
+  mlir::FailureOr<std::byte *> elementOf(mlir::Operation *op,
+                                         const TensorMap &map, int64_t row,
+                                         int64_t col);
+
   const Tile &get(mlir::Value value) const { return values.at(value); }
   void set(mlir::Value value, Tile tile) { values[value] = std::move(tile); }
   /// An empty tile of the type's shape and kind.
@@ -66,6 +82,12 @@ private:
 
   Memory &memory;
   LaunchReport &report;
+  const std::vector<TensorMap> &maps;
+  /// The first part of each turn that is filled and not released, and tiles in
+  /// shared memory by the numbers that values of type !tile.shared hold.
+  llvm::DenseMap<mlir::Value, std::map<uint32_t, uint64_t>> rings;
+  std::map<uint64_t, Tile> stages;
+  uint64_t nextStage = 0;
   std::array<int64_t, 3> block = {0, 0, 0};
   std::string kernelName;
   std::string error;

@@ -160,7 +160,7 @@ Result<LaunchReport> TileDevice::launch(LoadedKernel &loaded,
     }
   }
 
-  Interpreter interpreter(memory, report);
+  Interpreter interpreter(memory, report, bound.maps);
   Result<void> ran;
   const auto &grid = bound.grid;
   auto runAll = [&] {

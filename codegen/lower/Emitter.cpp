@@ -27,7 +27,11 @@ LogicalResult Emitter::run() {
   if (kernel.getNumResults() || kernel.isDeclaration())
     return kernel.emitOpError() << "a kernel has a body and no results";
   numWarps = int(warps.getInt());
-  if (failed(plan.build(kernel)))
+  if (auto attribute =
+          kernel->getAttrOfType<IntegerAttr>(tile::clusterAttrName))
+    cluster = int(attribute.getInt());
+  if (failed(plan.build(kernel)) ||
+      failed(asyncPlan.build(kernel, plan.totalBytes())))
     return failure();
 
   SmallVector<Type> arguments;
@@ -46,12 +50,22 @@ LogicalResult Emitter::run() {
                            (kernel.getName() + sharedSuffix).str(), Attribute(),
                            /*alignment=*/16, /*addrSpace=*/3);
   }
+  if (asyncPlan.totalBytes())
+    declareDynamic();
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(b.getContext()), arguments);
   function = LLVM::LLVMFuncOp::create(b, loc, kernel.getName(), type);
   function->setAttr("nvvm.kernel", b.getUnitAttr());
   function->setAttr("nvvm.reqntid",
                     b.getDenseI32ArrayAttr({32 * numWarps, 1, 1}));
+  if (asyncPlan.totalBytes())
+    function->setAttr("nvvm.minctasm", b.getI32IntegerAttr(1));
+  if (cluster > 1)
+    function->setAttr("nvvm.cluster_dim",
+                      b.getDenseI32ArrayAttr({cluster, 1, 1}));
+  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    if (isa<tile::MapType>(type))
+      describeMap(unsigned(index));
 
   prologue = function.addEntryBlock(b);
   b.setInsertionPointToStart(prologue);
@@ -64,8 +78,19 @@ LogicalResult Emitter::run() {
   return emitBlock(kernel.getBody().front());
 }
 
+/// A map is 128 bytes among the kernel's parameters; the copy engine reads them
+/// there.
+void Emitter::describeMap(unsigned argument) {
+  auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), 128);
+  function.setArgAttr(argument, LLVM::LLVMDialect::getByValAttrName(),
+                      TypeAttr::get(bytes));
+  function.setArgAttr(argument, LLVM::LLVMDialect::getAlignAttrName(),
+                      b.getI64IntegerAttr(64));
+  function.setArgAttr(argument, "nvvm.grid_constant", b.getUnitAttr());
+}
+
 LogicalResult Emitter::emitBlock(Block &block) {
-  for (Operation *op = &block.front(); op;) {
+  for (Operation *op = block.empty() ? nullptr : &block.front(); op;) {
     loc = op->getLoc();
     if (Operation *next = emitRun(op)) {
       op = next;
@@ -92,6 +117,24 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](tile::UnpackOp op) { return emitUnpack(op); })
       .Case([&](tile::ConvertLayoutOp op) { return emitConvertLayout(op); })
       .Case([&](tile::DotOp op) { return emitDot(op); })
+      .Case([&](tile::PartitionOp op) { return emitPartition(op); })
+      .Case([&](tile::RingOp) { return success(); })
+      .Case([&](tile::AcquireOp op) { return emitAcquire(op); })
+      .Case([&](tile::ReceiveOp op) { return emitReceive(op); })
+      .Case([&](tile::ReleaseOp op) { return emitRelease(op); })
+      .Case([&](tile::AsyncCopyOp op) { return emitAsyncCopy(op); })
+      .Case([&](tile::AsyncStoreOp op) { return emitAsyncStore(op); })
+      .Case([&](tile::AsyncDotOp op) { return emitAsyncDot(op); })
+      .Case([&](tile::AwaitOp op) { return emitAwait(op); })
+      .Case([&](tile::ColumnsOp op) { return emitColumns(op); })
+      .Case<tile::GridWaitOp, tile::GridReleaseOp>([&](auto op) {
+        constexpr bool waits = std::is_same_v<decltype(op), tile::GridWaitOp>;
+        NVVM::GriddepcontrolOp::create(
+            b, loc,
+            waits ? NVVM::GridDepActionKind::wait
+                  : NVVM::GridDepActionKind::launch_dependents);
+        return success();
+      })
       .Case([&](tile::SqrtOp op) {
         Registers results;
         for (Value x : get(op.getValue()))
@@ -144,6 +187,18 @@ Type Emitter::registerType(Type type) {
     type = tensor.getElementType();
   if (type.isIndex())
     return b.getI64Type();
+  // Offsets in dynamic shared memory.
+  if (isa<tile::SharedType>(type))
+    return b.getI32Type();
+  if (isa<tile::MapType>(type))
+    return LLVM::LLVMPointerType::get(b.getContext());
+  // One value a slab of 64 rows: what one instruction adds to.
+  if (auto pending = dyn_cast<tile::PendingType>(type)) {
+    const LinearLayout &layout = tile::layoutOf(pending.getTile());
+    SmallVector<Type> parts(layout.numRegisters() / layout.repeat[0],
+                            b.getF32Type());
+    return LLVM::LLVMStructType::getLiteral(b.getContext(), parts);
+  }
   // Floats of 8 bits are bits: only conversions compute with them.
   if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8)
     return b.getI8Type();
@@ -151,7 +206,11 @@ Type Emitter::registerType(Type type) {
 }
 
 int64_t Emitter::numRegisters(Type type) {
-  return tile::isTile(type) ? tile::layoutOf(type).numRegisters() : 1;
+  if (tile::isTile(type))
+    return tile::layoutOf(type).numRegisters();
+  if (auto pending = dyn_cast<tile::PendingType>(type))
+    return tile::layoutOf(pending.getTile()).repeat[0];
+  return isa<tile::SharedType>(type) ? 2 : 1; // the tile, its full barrier
 }
 
 const Registers &Emitter::get(Value value) {
@@ -209,17 +268,21 @@ Value Emitter::toI64(Value i32) {
   return LLVM::ZExtOp::create(b, loc, b.getI64Type(), i32);
 }
 
-void Emitter::barrier() { NVVM::Barrier0Op::create(b, loc); }
-
 //===--- Threads ----------------------------------------------------------===//
 
 Value Emitter::threadId() {
-  if (!tid) {
+  if (!group.tid) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(prologue);
-    tid = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
+    group.tid = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
+    if (group.firstWarp)
+      group.tid = LLVM::SubOp::create(
+          b, loc, group.tid,
+          LLVM::ConstantOp::create(
+              b, loc, b.getI32Type(),
+              b.getI32IntegerAttr(group.firstWarp * tile::lanesPerWarp)));
   }
-  return tid;
+  return group.tid;
 }
 
 Value Emitter::threadCoordinate(const LinearLayout &layout, int dim) {
@@ -227,7 +290,8 @@ Value Emitter::threadCoordinate(const LinearLayout &layout, int dim) {
   for (const tile::Bases *part : {&layout.lanes, &layout.warps})
     for (const tile::Basis &basis : *part)
       bases.push_back(basis[dim]);
-  if (auto found = coordinates.find(bases); found != coordinates.end())
+  if (auto found = group.coordinates.find(bases);
+      found != group.coordinates.end())
     return found->second;
 
   Value thread = threadId();
@@ -261,14 +325,14 @@ Value Emitter::threadCoordinate(const LinearLayout &layout, int dim) {
   }
   if (!sum)
     sum = constant(32, 0);
-  coordinates[bases] = sum;
+  group.coordinates[bases] = sum;
   return sum;
 }
 
 Value Emitter::threadBitsAreZero(uint32_t threadBits) {
   if (!threadBits)
     return {};
-  Value &cached = zeroBitTests[threadBits];
+  Value &cached = group.zeroBitTests[threadBits];
   if (!cached) {
     Value thread = threadId();
     OpBuilder::InsertionGuard guard(b);

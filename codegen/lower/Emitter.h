@@ -14,11 +14,16 @@
 //   Reduce.cpp         registers, then lanes, then warps
 //   Dot.cpp            tensor core and fma
 //   Control.cpp        scf.for, scf.if
+//   Partition.cpp      groups of warps
+//   Ring.cpp           stages in shared memory, barriers, copies into them
+//   Wgmma.cpp          products of tiles in shared memory
+//   AsyncStore.cpp     tiles to global memory through shared memory
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_CODEGEN_LOWER_EMITTER_H
 #define TANDEM_CODEGEN_LOWER_EMITTER_H
 
+#include "codegen/lower/AsyncPlan.h"
 #include "codegen/lower/SharedPlan.h"
 #include "dialect/tile/TileDialect.h"
 
@@ -42,11 +47,13 @@ public:
   /// Emits diagnostics and fails on what has no lowering.
   mlir::LogicalResult run();
   int64_t sharedBytes() const { return plan.totalBytes(); }
+  int64_t dynamicBytes() const { return asyncPlan.totalBytes(); }
 
 private:
   //===--- Emitter.cpp
   //-----------------------------------------------------===//
   mlir::LogicalResult emitBlock(mlir::Block &block);
+  void describeMap(unsigned argument);
   mlir::LogicalResult emit(mlir::Operation *op);
   mlir::Type registerType(mlir::Type type);
   int64_t numRegisters(mlir::Type type);
@@ -160,22 +167,75 @@ private:
   Registers guarded(mlir::Value condition, mlir::ValueRange otherwise,
                     llvm::function_ref<Registers()> body);
 
+  //===--- Partition.cpp
+  //---------------------------------------------------===//
+  mlir::LogicalResult emitPartition(tile::PartitionOp op);
+  mlir::LogicalResult emitGroup(tile::PartitionOp op, mlir::Region &region,
+                                int first, mlir::Value warp, mlir::Block *done);
+
+  //===--- Ring.cpp
+  //--------------------------------------------------------===//
+  struct Turn {
+    mlir::Value stage, parity;
+  };
+  void declareDynamic();
+  mlir::Value dynamicBase();
+  /// The same as an i32.
+  mlir::Value dynamicAddress();
+  mlir::Value dynamicPointer(mlir::Value byteOffset);
+  mlir::Value multiply(mlir::Value a, int64_t by);
+  mlir::Value clusterRank();
+  void initialiseRings();
+  Turn turnOf(const AsyncPlan::Ring &ring, mlir::Value turn);
+  mlir::Value barrierOffset(int64_t barriers, mlir::Value stage);
+  void waitParity(mlir::Value barrier, mlir::Value parity);
+  void setParts(mlir::ValueRange parts, const AsyncPlan::Ring &ring,
+                mlir::Value stage, mlir::Value full);
+  mlir::LogicalResult emitAcquire(tile::AcquireOp op);
+  mlir::LogicalResult emitReceive(tile::ReceiveOp op);
+  mlir::LogicalResult emitRelease(tile::ReleaseOp op);
+  mlir::LogicalResult emitAsyncCopy(tile::AsyncCopyOp op);
+
+  //===--- Wgmma.cpp
+  //-------------------------------------------------------===//
+  mlir::Value descriptor(mlir::Value byteOffset);
+  /// The number of this thread's four warps within its group.
+  mlir::Value groupOfWarps();
+  mlir::LogicalResult emitAsyncDot(tile::AsyncDotOp op);
+  mlir::LogicalResult emitAwait(tile::AwaitOp op);
+  mlir::LogicalResult emitColumns(tile::ColumnsOp op);
+
+  //===--- AsyncStore.cpp
+  //--------------------------------------------------===//
+  mlir::Value matrixOffset();
+  mlir::LogicalResult emitAsyncStore(tile::AsyncStoreOp op);
+
+  /// The warps that the code at hand is for, and what their threads know of
+  /// themselves. No warps: the whole CTA.
+  struct GroupState {
+    int index = 0, firstWarp = 0, warps = 0;
+    mlir::Value tid;
+    std::map<std::vector<int32_t>, mlir::Value> coordinates;
+    llvm::DenseMap<uint32_t, mlir::Value> zeroBitTests;
+  };
+
   mlir::func::FuncOp kernel;
   mlir::ModuleOp target;
   int smVersion;
   int numWarps = 1;
+  int cluster = 1;
   SharedPlan plan;
+  AsyncPlan asyncPlan;
   mlir::OpBuilder b;
   mlir::Location loc;
   mlir::LLVM::LLVMFuncOp function;
   /// Dominates everything: constants and thread numbers live here.
   mlir::Block *prologue = nullptr;
-  mlir::Value tid;
   mlir::Value sharedBase;
+  mlir::Value dynamic, dynamicInt;
+  GroupState group;
   llvm::DenseMap<mlir::Value, Registers> values;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Attribute>, mlir::Value> constants;
-  std::map<std::vector<int32_t>, mlir::Value> coordinates;
-  llvm::DenseMap<uint32_t, mlir::Value> zeroBitTests;
 };
 
 } // namespace tandem::lower

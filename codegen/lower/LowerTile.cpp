@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace tandem;
 
 OwningOpRef<ModuleOp> tandem::lowerTile(ModuleOp module, int smVersion,
-                                        int64_t &sharedBytes) {
-  sharedBytes = 0;
+                                        SharedMemory &shared) {
+  shared = {};
   OwningOpRef<ModuleOp> target = ModuleOp::create(module.getLoc());
   for (Operation &op : *module.getBody()) {
     auto kernel = dyn_cast<func::FuncOp>(op);
@@ -22,7 +22,8 @@ OwningOpRef<ModuleOp> tandem::lowerTile(ModuleOp module, int smVersion,
     lower::Emitter emitter(kernel, *target, smVersion);
     if (failed(emitter.run()))
       return {};
-    sharedBytes = std::max(sharedBytes, emitter.sharedBytes());
+    shared.fixed = std::max(shared.fixed, emitter.sharedBytes());
+    shared.dynamic = std::max(shared.dynamic, emitter.dynamicBytes());
   }
   return target;
 }
@@ -44,9 +45,9 @@ struct LowerTilePass
     registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
   }
   void runOnOperation() final {
-    int64_t sharedBytes = 0;
+    SharedMemory shared;
     OwningOpRef<ModuleOp> lowered =
-        lowerTile(getOperation(), smVersion, sharedBytes);
+        lowerTile(getOperation(), smVersion, shared);
     if (!lowered)
       return signalPassFailure();
     getOperation().getBodyRegion().takeBody(lowered->getBodyRegion());

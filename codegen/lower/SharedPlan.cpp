@@ -138,6 +138,10 @@ SharedPlan::Unread SharedPlan::follow(Block &block, Unread unread) {
       Unread after = follow(*loop.getBody(), unread);
       after = follow(*loop.getBody(), join(unread, after));
       unread = join(std::move(unread), after);
+    } else if (auto partition = dyn_cast<tile::PartitionOp>(op)) {
+      // Groups of warps have barriers of their own.
+      for (mlir::Region &group : partition.getGroups())
+        follow(group.front(), {});
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       Unread after = follow(*branch.thenBlock(), unread);
       unread =

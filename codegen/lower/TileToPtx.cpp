@@ -7,9 +7,11 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/BasicPtxBuilderInterface.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -84,6 +86,28 @@ static std::string textOf(ModuleOp module) {
   return text;
 }
 
+/// Ops of the nvvm dialect for which LLVM has no intrinsic (wgmma) print their
+/// instruction themselves.
+static LogicalResult printInstructions(ModuleOp module) {
+  PatternRewriter rewriter(module.getContext());
+  SmallVector<NVVM::BasicPtxBuilderInterface> ops;
+  module.walk([&](NVVM::BasicPtxBuilderInterface op) {
+    if (!op.hasIntrinsic())
+      ops.push_back(op);
+  });
+  for (NVVM::BasicPtxBuilderInterface op : ops) {
+    rewriter.setInsertionPoint(op);
+    SmallVector<std::pair<Value, NVVM::PTXRegisterMod>> values;
+    const bool mapsRegisters = op.getAsmValues(rewriter, values);
+    NVVM::PtxBuilder builder(op, rewriter, mapsRegisters);
+    for (auto &[value, modifier] : values)
+      if (failed(builder.insertValue(value, modifier)))
+        return failure();
+    builder.buildAndReplaceOp();
+  }
+  return success();
+}
+
 Result<PtxOutput> tandem::tileToPtx(ModuleOp module, std::string_view target,
                                     const PtxOptions &options) {
   Result<int> smVersion = smVersionOf(target);
@@ -106,14 +130,15 @@ Result<PtxOutput> tandem::tileToPtx(ModuleOp module, std::string_view target,
     return diagnostics.take("tile: the module does not verify");
   timer.finish("verify");
 
-  OwningOpRef<ModuleOp> lowered =
-      lowerTile(module, *smVersion, output.sharedBytes);
+  OwningOpRef<ModuleOp> lowered = lowerTile(module, *smVersion, output.shared);
   if (!lowered)
     return diagnostics.take("tile: a kernel cannot be lowered");
   timer.finish("lower");
   if (options.keepStages)
     output.nvvm = textOf(*lowered);
 
+  if (failed(printInstructions(*lowered)))
+    return diagnostics.take("nvvm: an instruction cannot be printed");
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> translated =
       translateModuleToLLVMIR(*lowered, llvmContext, "tandem");

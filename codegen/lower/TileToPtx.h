@@ -3,6 +3,7 @@
 #define TANDEM_CODEGEN_LOWER_TILETOPTX_H
 
 #include "codegen/Compiler.h"
+#include "codegen/lower/LowerTile.h"
 
 #include <string>
 #include <string_view>
@@ -22,8 +23,7 @@ struct PtxOptions {
 
 struct PtxOutput {
   std::string ptx;
-  /// Static shared memory of the largest kernel; it is declared in the PTX.
-  int64_t sharedBytes = 0;
+  SharedMemory shared;
   /// Empty unless asked for.
   std::string nvvm;
   std::string llvm;

@@ -36,6 +36,14 @@ static void notePrologue(RowBuilder &k) {
 }
 
 Tile codegen::matmulSum(RowBuilder &k) {
+  if (k.plan().pipeline.isUsed()) {
+    StepContract &contract = k.contract();
+    contract.dot = std::string("wgmma.k16.") +
+                   (k.plan().dotType == DType::F16 ? "f16" : "bf16");
+    contract.dotChunk = 16;
+    contract.order = "k ascending";
+    return {k.product(), &k};
+  }
   notePrologue(k);
   if (!k.plan().usesTensorCore) {
     noteFma(k);

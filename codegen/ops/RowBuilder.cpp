@@ -1,6 +1,7 @@
 //===- RowBuilder.cpp - Building a kernel step by step --------------------===//
 #include "codegen/ops/RowBuilder.h"
 
+#include "codegen/ops/MatmulPipeline.h"
 #include "codegen/schedule/LoopColumns.h"
 #include "codegen/schedule/ReductionOrder.h"
 #include "dialect/insn/InsnDialect.h"
@@ -14,6 +15,10 @@ using namespace mlir;
 using namespace tandem;
 using namespace tandem::codegen;
 
+/// Columns of a pipeline's tile that are converted and stored together: rows of
+/// 128 bytes of a 16-bit type.
+static constexpr int64_t sliceCols = 64;
+
 static tile::LinearLayout layoutFor(const KernelSchedule &schedule) {
   using tile::LinearLayout;
   int64_t rows = schedule.tileRows, cols = schedule.tileCols;
@@ -23,6 +28,8 @@ static tile::LinearLayout layoutFor(const KernelSchedule &schedule) {
   case Family::Recurrence:
     break;
   case Family::Matmul:
+    if (schedule.pipeline.isUsed())
+      return LinearLayout::mmaAccumulator(rows, sliceCols, 8, 1);
     return schedule.usesTensorCore
                ? LinearLayout::mmaAccumulator(rows, cols, 2, 2)
                : LinearLayout::fmaAccumulator(rows, cols, 2, 2);
@@ -52,7 +59,24 @@ func::FuncOp RowBuilder::build(const std::string &name) {
                   b.getI64IntegerAttr(schedule.tileCols));
   entry = func.addEntryBlock();
   b.setInsertionPointToStart(entry);
-  place();
+  if (schedule.pipeline.isUsed()) {
+    if (schedule.pipeline.cluster() > 1)
+      func->setAttr(tile::clusterAttrName,
+                    b.getI32IntegerAttr(schedule.pipeline.cluster()));
+    current = schedule.plan.steps[0];
+    buildPipeline(*this, [&](Value sum, Value row, Value col) {
+      emitSlices(sum, row, col);
+    });
+  } else {
+    place();
+    emitSteps();
+  }
+  func::ReturnOp::create(b, ValueRange());
+  func.setFunctionType(b.getFunctionType(entry->getArgumentTypes(), {}));
+  return func;
+}
+
+void RowBuilder::emitSteps() {
   for (auto [i, step] : llvm::enumerate(schedule.plan.steps)) {
     current = step;
     StepContract contract;
@@ -69,9 +93,32 @@ func::FuncOp RowBuilder::build(const std::string &name) {
   // All reads come before the first write: an output may lie on an input.
   for (const Pending &pending : stores)
     store(pending);
-  func::ReturnOp::create(b, ValueRange());
-  func.setFunctionType(b.getFunctionType(entry->getArgumentTypes(), {}));
-  return func;
+}
+
+void RowBuilder::emitSlices(Value sum, Value row, Value col) {
+  auto wide = [&](Value number) -> Value {
+    return arith::ExtUIOp::create(b, b.getI64Type(), number);
+  };
+  tileRow = row;
+  firstRow = wide(row);
+  colEnd = scalar(schedule.colEnd);
+  rows = rowsIn(rowLayout);
+  live = rows.live;
+  RankedTensorType slice = tile::tileType(b.getF32Type(), layout);
+  for (int64_t start = 0; start < schedule.tileCols; start += sliceCols) {
+    productTile = tile::ColumnsOp::create(b, slice, sum, start);
+    tileCol = start ? Value(arith::AddIOp::create(
+                          b, col,
+                          arith::ConstantOp::create(
+                              b, b.getI32IntegerAttr(int32_t(start)))))
+                    : col;
+    colStart = wide(tileCol);
+    // All slices are computed alike, each from its own columns.
+    values.clear();
+    stores.clear();
+    contracts.clear();
+    emitSteps();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,6 +156,45 @@ Value RowBuilder::pointer(const ScheduledOperand &operand) {
     known = addArg({KernelArg::Kind::Pointer, index, IntExpr()},
                    LLVM::LLVMPointerType::get(b.getContext(), 1));
   }
+  return known;
+}
+
+static MapType mapTypeOf(DType dtype) {
+  switch (dtypeSize(dtype)) {
+  case 1:
+    return MapType::U8;
+  case 2:
+    return dtype == DType::BF16 ? MapType::BF16 : MapType::F16;
+  default:
+    return MapType::F32;
+  }
+}
+
+Value RowBuilder::map(const ScheduledOperand &operand, const std::string &cols,
+                      const std::string &rows, const std::string &stride,
+                      int64_t boxRows, int64_t boxCols) {
+  Value &known = maps[&operand];
+  if (known)
+    return known;
+  auto expression = [](const std::string &text) {
+    Result<IntExpr> parsed = IntExpr::parse(text);
+    assert(parsed && "the compiler writes well-formed expressions");
+    return parsed.take();
+  };
+  KernelArg arg;
+  arg.kind = KernelArg::Kind::TensorMap;
+  arg.operand = static_cast<int>(&operand - schedule.operands.data());
+  arg.map.type = mapTypeOf(operand.desc.dtype);
+  arg.map.dims = {expression(cols), expression(rows)};
+  const std::string bytes = std::to_string(dtypeSize(operand.desc.dtype));
+  arg.map.strides = {
+      stride.empty() ? IntExpr(16) : expression("(" + stride + ") * " + bytes)};
+  arg.map.box = {static_cast<int>(boxCols), static_cast<int>(boxRows)};
+  arg.map.swizzle = MapSwizzle::B128;
+  arg.map.promotion = MapPromotion::L128;
+  known = addArg(std::move(arg),
+                 tile::MapType::get(b.getContext(), boxRows, boxCols,
+                                    elementType(operand.desc.dtype)));
   return known;
 }
 

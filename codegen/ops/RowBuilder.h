@@ -128,6 +128,13 @@ public:
   mlir::Value scalar(const std::string &expression);
   mlir::Value scalarConstant(int64_t value);
   mlir::Value pointer(const ScheduledOperand &operand);
+  /// The operand as a matrix of \p rows rows of \p cols elements, \p stride
+  /// elements apart (empty: one row), that boxes of 128-byte rows address.
+  mlir::Value map(const ScheduledOperand &operand, const std::string &cols,
+                  const std::string &rows, const std::string &stride,
+                  int64_t boxRows, int64_t boxCols);
+  /// Of a pipeline: the columns of the product that are being written.
+  mlir::Value product() const { return productTile; }
   const ScheduledOperand &operandOf(size_t arg, Usage usage) const;
   /// Where the step's result lies, or null when it stays in the kernel or
   /// nobody reads it.
@@ -173,6 +180,10 @@ private:
     mlir::Value raw; // in the value's dtype
     mlir::Value f32; // widened, made when asked for
   };
+  void emitSteps();
+  /// Emits the steps and stores for some columns of a pipeline's tile at a
+  /// time, so that few registers hold what is on its way.
+  void emitSlices(mlir::Value sum, mlir::Value row, mlir::Value col);
   void place();
   void placeGemv(mlir::Value id);
   Computed &computed(int value);
@@ -191,14 +202,15 @@ private:
   mlir::Block *entry = nullptr;
   std::vector<KernelArg> args;
   std::map<std::string, mlir::Value> scalars;
-  std::map<const ScheduledOperand *, mlir::Value> pointers, offsets;
+  std::map<const ScheduledOperand *, mlir::Value> pointers, offsets, maps;
   std::map<int, Computed> values;
   std::vector<Pending> stores;
   std::vector<StepContract> contracts;
   mlir::Value errorSlotPointer();
   Rows rows;
   mlir::Value firstRow, live, keptRows, errorSlot;
-  mlir::Value gemvColumns; // column of each tile row
+  mlir::Value productTile, tileRow, tileCol; // of a pipeline
+  mlir::Value gemvColumns;                   // column of each tile row
 };
 
 Tile operator+(Tile a, Tile b);

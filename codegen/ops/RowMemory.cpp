@@ -130,6 +130,16 @@ void RowBuilder::store(const Pending &pending) {
   bool hasCols =
       schedule.plan.family != Family::Gemv && !operand.colStride.empty();
   Value value = broadcastTo(pending.value, true, hasCols);
+  if (operand.usesMap) {
+    const std::string stride =
+        schedule.rowRuns.empty() ? "" : operand.rowStrides[0];
+    auto type = cast<RankedTensorType>(value.getType());
+    // A box is 64 rows (AsyncStore).
+    Value target = map(operand, schedule.colEnd, schedule.rows, stride, 64,
+                       type.getDimSize(1));
+    tile::AsyncStoreOp::create(b, value, target, tileRow, tileCol);
+    return;
+  }
   Value mask = live;
   if (keptRows && isFinal(operand))
     mask = mask ? Value(arith::AndIOp::create(b, mask, keptRows)) : keptRows;

@@ -164,6 +164,13 @@ Result<void> codegen::scheduleMatmul(KernelSchedule &schedule,
   schedule.dotType = dotTypeOf(step, x, w);
   schedule.usesTensorCore = schedule.dotType != DType::F32;
 
+  Result<bool> isPipeline = scheduleMatmulPipeline(schedule, input);
+  if (!isPipeline)
+    return isPipeline.error();
+  if (*isPipeline)
+    return {};
+  const std::string whyNot = std::move(schedule.explanation);
+
   Result<int64_t> tileM = parameter(options, "tile_m", 64, 32, 128);
   Result<int64_t> tileN = parameter(options, "tile_n", 64, 32, 128);
   Result<int64_t> tileK = parameter(options, "tile_k", 32, 16, 64);
@@ -187,6 +194,7 @@ Result<void> codegen::scheduleMatmul(KernelSchedule &schedule,
       std::to_string(schedule.tileCols) + " on 4 warps, " +
       (schedule.usesTensorCore
            ? "tensor cores, k in steps of " + std::to_string(schedule.tileDepth)
-           : "fma in partial sums of 32 products");
+           : "fma in partial sums of 32 products") +
+      whyNot;
   return {};
 }

@@ -20,6 +20,11 @@ void scheduleColumns(KernelSchedule &schedule, const Step &step,
 /// the stride along k, `rowStrides` for W the stride along n.
 void scheduleSum(KernelSchedule &schedule, const Step &step);
 
+/// Makes the kernel a pipeline of asynchronous copies and products where that
+/// can be; else gives false, and `explanation` says why.
+Result<bool> scheduleMatmulPipeline(KernelSchedule &schedule,
+                                    const ScheduleInput &input);
+
 } // namespace tandem::codegen
 
 #endif // TANDEM_CODEGEN_SCHEDULE_MATMULOPERANDS_H

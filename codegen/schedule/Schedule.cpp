@@ -37,6 +37,14 @@ static constexpr Parameter parameters[] = {
     {"tile_m", false, true, false},
     {"tile_n", false, true, true},
     {"tile_k", false, true, true},
+    // Of an asynchronous product: stages (0 for a plain kernel), CTAs that
+    // share W and x, rows of tiles walked together, registers of a thread that
+    // multiplies.
+    {"stages", false, true, false},
+    {"cluster_m", false, true, false},
+    {"cluster_n", false, true, false},
+    {"group", false, true, false},
+    {"registers", false, true, false},
 };
 
 static constexpr std::pair<Family, const char *> familyNames[] = {

@@ -58,6 +58,8 @@ struct ScheduledOperand {
   int partnerVector = 1;
   /// Neighbouring columns (for MatmulX and MatmulW: k) in one access.
   int vector = 1;
+  /// Written by way of shared memory, through a tensor map.
+  bool usesMap = false;
 
   bool variesByRow() const {
     for (const std::string &stride : rowStrides)
@@ -77,6 +79,22 @@ struct ScheduledOperand {
   std::string stride(int dim) const {
     return name + ".stride[" + std::to_string(dim) + "]";
   }
+};
+
+/// A matmul by asynchronous copies (codegen/schedule/MatmulPipeline.cpp).
+struct Pipeline {
+  /// 0: the kernel is none.
+  int stages = 0;
+  /// CTAs that share W, and x.
+  int clusterM = 1, clusterN = 1;
+  /// Rows of tiles that are walked together, column by column.
+  int group = 8;
+  int producerRegisters = 40, consumerRegisters = 232;
+  /// Tiles of clusters along the rows; clusters that take tiles in turns.
+  std::string rowTiles, workers;
+
+  bool isUsed() const { return stages > 0; }
+  int cluster() const { return clusterM * clusterN; }
 };
 
 struct KernelSchedule {
@@ -113,6 +131,7 @@ struct KernelSchedule {
   /// tensor-core fragments, or f32.
   DType dotType = DType::F32;
   bool usesTensorCore = false;
+  Pipeline pipeline;
 
   std::array<std::string, 3> grid = {"1", "1", "1"};
   std::vector<LaunchRecord::Precondition> preconditions;

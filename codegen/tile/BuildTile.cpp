@@ -42,6 +42,10 @@ static LaunchRecord recordOf(const KernelSchedule &schedule,
     record.grid[axis] = extent.take();
   }
   record.block = {32 * schedule.warps, 1, 1};
+  record.cluster = {schedule.pipeline.cluster(), 1, 1};
+  record.ctasCommunicate = schedule.pipeline.cluster() > 1;
+  // Its kernels wait for what came before them.
+  record.programmatic = schedule.pipeline.isUsed();
   record.preconditions = schedule.preconditions;
   return record;
 }

@@ -21,8 +21,12 @@ def Tile_Dialect : Dialect {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect"];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   // tile.warps on a function: every tile in it belongs to that many warps.
   let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerTypes();
+  }];
 }
 
 def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout",

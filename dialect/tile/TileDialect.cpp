@@ -33,6 +33,7 @@ struct AliasLayouts final : OpAsmDialectInterface {
 
 void TileDialect::initialize() {
   addInterfaces<AliasLayouts>();
+  registerTypes();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialect/tile/TileAttrs.cpp.inc"
@@ -135,11 +136,29 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 
 //===--- tile.warps -------------------------------------------------------===//
 
-/// Checks that the tiles of \p op belong to \p warps warps, and that an
+/// Warps of the code that \p op stands in: of its region of a partition, or of
+/// the kernel.
+static int64_t warpsAround(Operation *op, int64_t kernelWarps) {
+  for (Operation *inner = op, *outer = op->getParentOp(); outer;
+       inner = outer, outer = outer->getParentOp())
+    if (auto partition = dyn_cast<PartitionOp>(outer)) {
+      Region *region = inner->getParentRegion();
+      if (region->getRegionNumber() < partition.getWarps().size())
+        return partition.getWarps()[region->getRegionNumber()];
+    }
+  return kernelWarps;
+}
+
+/// Checks that the tiles of \p op belong to the warps it runs on, and that an
 /// elementwise op does not mix layouts: its own verifier compares only shapes.
-static LogicalResult verifyTiles(Operation *op, int64_t warps) {
+static LogicalResult verifyTiles(Operation *op, int64_t kernelWarps) {
   auto check = [&](Type type, StringRef what) -> LogicalResult {
-    if (isTile(type) && layoutOf(type).numWarps() != warps)
+    if (auto pending = dyn_cast<PendingType>(type))
+      type = pending.getTile();
+    if (!isTile(type))
+      return success();
+    const int64_t warps = warpsAround(op, kernelWarps);
+    if (layoutOf(type).numWarps() != warps)
       return op->emitOpError()
              << what << " has a layout of " << layoutOf(type).numWarps()
              << " warps, but the kernel has tile.warps = " << warps;
@@ -174,14 +193,24 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == loopColumnsAttrName)
     return success();
+  if (attribute.getName() == clusterAttrName) {
+    auto value = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!value || value.getInt() < 1 || value.getInt() > 8)
+      return op->emitOpError()
+             << "tile.cluster must be 1 to 8, got " << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() != warpsAttrName)
     return op->emitOpError() << "no attribute is named '"
                              << attribute.getName().getValue() << "'";
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "tile.warps belongs on a function";
   auto value = dyn_cast<IntegerAttr>(attribute.getValue());
+  // A partition's regions have layouts, the kernel as a whole has not.
+  bool isPartitioned = false;
+  op->walk([&](PartitionOp) { isPartitioned = true; });
   if (!value || value.getInt() < 1 || value.getInt() > 32 ||
-      (value.getInt() & (value.getInt() - 1)))
+      (!isPartitioned && (value.getInt() & (value.getInt() - 1))))
     return op->emitOpError() << "tile.warps must be a power of two from 1 to "
                                 "32, got "
                              << attribute.getValue();

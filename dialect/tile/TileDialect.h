@@ -22,6 +22,8 @@ llvm::hash_code hash_value(const LinearLayout &layout);
 #include "dialect/tile/TileEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/tile/TileAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialect/tile/TileTypes.h.inc"
 
 namespace tandem::tile {
 
@@ -30,6 +32,14 @@ inline constexpr llvm::StringLiteral warpsAttrName = "tile.warps";
 /// Attribute of a kernel whose tiles stand for whole rows, until
 /// tile-loop-columns has cut it into loops: the tile's columns.
 inline constexpr llvm::StringLiteral loopColumnsAttrName = "tile.loop_columns";
+
+/// Attribute of a kernel function: the CTAs of its cluster, along the first
+/// axis of the grid. Absent: 1.
+inline constexpr llvm::StringLiteral clusterAttrName = "tile.cluster";
+/// A row of a tile in shared memory, and the rows of its pattern of 16-byte
+/// chunks.
+inline constexpr int64_t sharedRowBytes = 128;
+inline constexpr int64_t sharedPatternRows = 8;
 
 /// Whether \p type is a static rank-2 tensor with a #tile.layout.
 bool isTile(mlir::Type type);

@@ -280,4 +280,6 @@ def Tile_ReportErrorOp : Tile_Op<"report_error", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+include "dialect/tile/TileAsyncOps.td"
+
 #endif // TANDEM_DIALECT_TILE_TILEOPS_TD

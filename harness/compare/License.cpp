@@ -119,8 +119,9 @@ static void checkRescales(const std::string &place, const OpInfo &op,
 static void checkDot(const std::string &place, const StepContract &step,
                      License::Dot allowed,
                      std::vector<std::string> &complaints) {
-  static constexpr std::string_view tensorCore[] = {"mma.m16n8k16.f16",
-                                                    "mma.m16n8k16.bf16"};
+  static constexpr std::string_view tensorCore[] = {
+      "mma.m16n8k16.f16", "mma.m16n8k16.bf16", "wgmma.k16.f16",
+      "wgmma.k16.bf16"};
   if (step.dot == "fma") {
     if (step.depth.empty())
       complaints.push_back(place + ".depth: missing, 'fma' adds in some order");
@@ -136,7 +137,7 @@ static void checkDot(const std::string &place, const StepContract &step,
       std::end(tensorCore)) {
     complaints.push_back(place + ".dot: '" + step.dot +
                          "' is not licensed, expected fma or "
-                         "mma.m16n8k16.{f16,bf16}");
+                         "{mma.m16n8k16,wgmma.k16}.{f16,bf16}");
     return;
   }
   if (step.dotChunk != 16)

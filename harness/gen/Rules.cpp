@@ -224,7 +224,8 @@ tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
       {"block", Rows, {64, 8, 32, 512}}, {"chunk", Rows, {64, 32, 256}},
       {"rows", Rows, {1, 2, 8}},         {"warps", Rows, {1, 2, 8}},
       {"tile_m", Tiles, {32, 64, 128}},  {"tile_n", Products, {32, 64, 128}},
-      {"tile_k", Products, {32, 64}},
+      {"tile_k", Products, {32, 64}},    {"stages", Tiles, {0}},
+      {"cluster_m", Tiles, {2}},         {"cluster_n", Tiles, {2}},
   };
   if (!choices.rarely(8))
     return {};

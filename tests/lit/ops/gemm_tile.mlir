@@ -1,12 +1,37 @@
 // RUN: tandem-opt %s --split-input-file --insn-lower-to-tile --verify-diagnostics | FileCheck %s
+// RUN: tandem-opt %s --split-input-file --insn-lower-to-tile=target=sm_80 --verify-diagnostics | FileCheck %s --check-prefix=PLAIN
 
-// Equal 16-bit types use the tensor core; the bias is added in f32, rounded once.
+// Equal 16-bit types use the tensor core; the bias is added in f32, rounded
+// once. On sm_90a one group of warps copies, the other multiplies.
+// PLAIN-LABEL: func @gemm_tile
+// PLAIN: %[[SUM:.*]] = scf.for
+// PLAIN:   tile.convert_layout
+// PLAIN:   tile.dot {{.*}}xbf16, {{.*}}xbf16, {{.*}}xf32
+// PLAIN: %[[BIASED:.*]] = arith.addf %[[SUM]],
+// PLAIN: arith.truncf %[[BIASED]]
 // CHECK-LABEL: func @gemm_tile
-// CHECK: %[[SUM:.*]] = scf.for
-// CHECK:   tile.convert_layout
-// CHECK:   tile.dot {{.*}}xbf16, {{.*}}xbf16, {{.*}}xf32
-// CHECK: %[[BIASED:.*]] = arith.addf %[[SUM]],
-// CHECK: arith.truncf %[[BIASED]]
+// CHECK-SAME:  %[[X:[^:]*]]: !tile.map<128x64xbf16>, %[[W:[^:]*]]: !tile.map<64x64xbf16>
+// CHECK: %[[RING:.*]] = tile.ring : <8, !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>>
+// CHECK: tile.partition warps(4) registers(40) {
+// CHECK:   scf.for
+// CHECK:     scf.for
+// CHECK:       %[[TO:.*]]:2 = tile.acquire %[[RING]]
+// CHECK:       tile.async_copy %[[X]][{{.*}}] -> %[[TO]]#0
+// CHECK:       tile.async_copy %[[W]][{{.*}}] -> %[[TO]]#1
+// CHECK: } warps(8) registers(232) {
+// CHECK:   scf.for
+// CHECK:     tile.receive %[[RING]]
+// CHECK:     %[[FIRST:.*]] = tile.async_dot {{.*}} : (!tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>) ->
+// CHECK:     %[[PENDING:.*]]:2 = scf.for {{.*}} iter_args({{.*}}, {{.*}} = %[[FIRST]])
+// CHECK:       tile.receive %[[RING]]
+// CHECK:       tile.async_dot
+// CHECK:       tile.release %[[RING]][{{.*}}] {pending = 1 : i32}
+// CHECK:     %[[SUM:.*]] = tile.await %[[PENDING]]#1
+// CHECK:     tile.release %[[RING]][%[[PENDING]]#0] :
+// CHECK:     %[[PART:.*]] = tile.columns %[[SUM]][0]
+// CHECK:     %[[BIASED:.*]] = arith.addf %[[PART]],
+// CHECK:     %[[Y:.*]] = arith.truncf %[[BIASED]]
+// CHECK:     tile.async_store %[[Y]] ->
 insn.fused "linear" inputs ["x", "W", "bias"] outputs ["y"] {
 ^bb0(%x: tensor<?x64xbf16, #insn.dims<"M", 64>>, %W: tensor<32x64xbf16>, %bias: tensor<32xbf16>):
   %y = insn.gemm_tile %x, %W, %bias : (tensor<?x64xbf16, #insn.dims<"M", 64>>, tensor<32x64xbf16>, tensor<32xbf16>) -> tensor<?x32xbf16, #insn.dims<"M", 32>>

@@ -68,4 +68,48 @@ TEST_SUITE("codegen") {
       }
     }
   }
+
+  TEST_CASE("ptxas neither spills nor serialises an asynchronous product") {
+    std::string ptxas = findPtxas();
+    if (ptxas.empty()) {
+      MESSAGE("SKIPPED: there is no ptxas on this machine");
+      return;
+    }
+    const std::string inputs = tensor("x", "bfloat16", "\"M\", 4096") + "," +
+                               tensor("W", "bfloat16", "4096, 4096") + "," +
+                               tensor("bias", "bfloat16", "4096") + "," +
+                               tensor("r", "bfloat16", "\"M\", 4096");
+    const std::string output = tensor("y", "bfloat16", "\"M\", 4096");
+    const char *plain =
+        R"({"op": "gemm_tile", "args": [{"in": 0}, {"in": 1}], "out": "final"})";
+    const char *fused =
+        R"({"op": "gemm_tile", "args": [{"in": 0}, {"in": 1}, {"in": 2}], "out": 0},
+           {"op": "gelu", "args": [{"s": 0}], "out": 1},
+           {"op": "add", "args": [{"s": 1}, {"in": 3}], "out": "final"})";
+    for (const char *steps : {plain, fused})
+      for (const std::map<std::string, std::string> &set :
+           std::vector<std::map<std::string, std::string>>{
+               {{"tile_n", "64"}},
+               {{"tile_n", "128"}},
+               {{"tile_n", "256"}},
+               {{"tile_m", "256"}, {"tile_n", "128"}},
+               {{"tile_n", "256"}, {"cluster_m", "2"}},
+               {{"tile_n", "128"}, {"cluster_n", "2"}}}) {
+        CompileOptions options;
+        options.set = set;
+        auto program = compileTypical(
+            steps == plain
+                ? chain(tensor("x", "bfloat16", "\"M\", 4096") + "," +
+                            tensor("W", "bfloat16", "4096, 4096"),
+                        output, plain)
+                : chain(inputs, output, fused),
+            options, {{"M", 4096}});
+        CAPTURE(set);
+        REQUIRE(program->launches.size() == 1);
+        std::string said = assemble(ptxas, *program->launches[0].kernel);
+        CHECK(said.find(" 0 bytes spill stores") != std::string::npos);
+        // C7510 and its like: "wgmma ... serialized", "setmaxnreg ignored".
+        CHECK(said.find("warning") == std::string::npos);
+      }
+  }
 }

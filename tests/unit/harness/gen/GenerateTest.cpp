@@ -136,7 +136,9 @@ TEST_SUITE("harness generate") {
     }
     CHECK(shared > 10);
     CHECK(parameters == std::set<std::string>{"block", "chunk", "rows", "warps",
-                                              "tile_m", "tile_n", "tile_k"});
+                                              "tile_m", "tile_n", "tile_k",
+                                              "stages", "cluster_m",
+                                              "cluster_n"});
     CHECK(specOf({"chain", {}, {}})->set.empty());
   }
 
