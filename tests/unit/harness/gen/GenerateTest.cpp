@@ -126,7 +126,7 @@ TEST_SUITE("harness generate") {
   TEST_CASE("outputs share an input's memory, and schedules vary") {
     int shared = 0;
     std::set<std::string> parameters;
-    for (uint64_t seed = 0; seed < 1500; ++seed) {
+    for (uint64_t seed = 0; seed < 4000; ++seed) {
       const char *scope = seed % 2 ? "chain" : "add";
       const CaseSpec spec = *specOf(*randomCase(scope, {}, seed));
       for (const OperandSpec &output : spec.outputs)
