@@ -40,6 +40,7 @@ CudaCall::CudaCall(const Driver &driver, CUfunction function,
     const auto [size, align] = paramSize(arg);
     offsets.push_back((packedBytes + align - 1) / align * align);
     packedBytes = offsets.back() + size;
+    hasMaps |= arg.kind == KernelArg::Kind::TensorMap;
   }
   packed.resize(packedBytes);
   for (const size_t offset : offsets)

@@ -34,8 +34,9 @@ public:
   /// Enqueues what was bound last.
   CUresult launch(CUstream stream) {
     config.stream = stream;
-    return driver.launchKernelEx(&config, function, nullptr,
-                                 packedBytes ? extra : nullptr);
+    return driver.launchKernelEx(&config, function,
+                                 hasMaps ? pointers.data() : nullptr,
+                                 packedBytes && !hasMaps ? extra : nullptr);
   }
 
   /// The same with cuLaunchKernel and a pointer to every argument; without
@@ -58,6 +59,9 @@ private:
   std::vector<std::byte> packed;
   std::vector<void *> pointers;
   size_t packedBytes = 0;
+  /// Driver 580.159 accepts one buffer for a kernel with tensor maps, reports
+  /// success, and runs nothing: such launches pass a pointer to each argument.
+  bool hasMaps = false;
   void *extra[5];
 };
 
