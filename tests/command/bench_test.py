@@ -21,6 +21,15 @@ RECIPE = {
     "recipe": {"steps": [{"op": "softmax", "args": [{"in": 0}], "out": "final"}]},
 }
 
+PRODUCT = {
+    "name": "product",
+    "inputs": [{"name": "x", "dtype": "bfloat16", "shape": ["M", 128]},
+               {"name": "w", "dtype": "bfloat16", "shape": [256, 128]}],
+    "outputs": [{"name": "y", "dtype": "bfloat16", "shape": ["M", 256]}],
+    "recipe": {"steps": [{"op": "gemm_tile", "args": [{"in": 0}, {"in": 1}],
+                          "out": "final"}]},
+}
+
 
 def row(name, m, **more):
     return {"name": name, "recipe": "softmax", "dims": {"M": m}, **more}
@@ -35,7 +44,8 @@ class Bench(unittest.TestCase):
     def run_suite(self, rows, *options):
         suite = self.path / "s.json"
         suite.write_text(json.dumps({"suite": "s", "title": "a suite", "recipes":
-                                     {"softmax": RECIPE}, "rows": rows}))
+                                     {"softmax": RECIPE, "product": PRODUCT},
+                                     "rows": rows}))
         result = self.path / "r.json"
         run = subprocess.run(
             [TANDEM, "bench", "run", suite, "--json", result, *options],
@@ -57,6 +67,14 @@ class Bench(unittest.TestCase):
         self.assertGreater(one["sets"] * one["bytes"], 2 << 20)
         self.assertIn("Fake GPU", run.stdout)
         self.assertLess(len(run.stdout), 2000)
+
+    def test_tensor_maps_do_not_come_in_one_buffer(self):
+        run, documents = self.run_suite(
+            [{"name": "product", "recipe": "product", "dims": {"M": 256}}])
+        self.assertEqual(run.returncode, 0, run.stderr)
+        (ours,) = [c for c in documents[0]["rows"][0]["contenders"]
+                   if c["kind"] == "ours"]
+        self.assertIn("asynchronous copies", ours["detail"])
 
     def test_resume_keeps_what_is_there(self):
         rows = [row("one", 64), row("two", 128)]

@@ -239,13 +239,15 @@ static void accessRegions(Exec &x, const Inst &inst, const Region *only,
   }
   bool aligned = (bits & (size - 1)) == 0;
   if (inside && aligned) {
-    char *base = region->host - region->base;
+    const auto hostOf = [&](uint64_t at) {
+      return region->host + (at - region->base);
+    };
     out.lanes |= lanes;
     if (consecutive) {
-      out.contiguous = base + address[0];
+      out.contiguous = hostOf(address[0]);
       prefetchNext(inst, *region, address[0], size);
     } else
-      forEachLane(lanes, [&](unsigned l) { out.host[l] = base + address[l]; });
+      forEachLane(lanes, [&](unsigned l) { out.host[l] = hostOf(address[l]); });
     uint32_t shadowed = lanes;
     // One address for all lanes: two of them tell all there is to tell.
     if (low == high && kind == AccessKind::Read)
