@@ -288,6 +288,7 @@ tandem::compile(const Recipe &recipe, const std::vector<Operand> &inputs,
     ProgramLaunch launch;
     launch.kernel = kernel.take();
     launch.steps = plan.steps;
+    launch.family = familyName(*scheduled);
     for (const ScheduledOperand &operand : scheduled->operands)
       launch.operands.push_back(sources[operand.value]);
     program->explanation.push_back(

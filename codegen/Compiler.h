@@ -55,6 +55,8 @@ struct ProgramLaunch {
   std::vector<OperandSource> operands;
   /// The steps of the recipe that this kernel computes.
   std::vector<int> steps;
+  /// What kind of schedule it has (codegen::familyName).
+  std::string family;
 };
 
 struct StageTiming {

@@ -52,6 +52,22 @@ static constexpr std::pair<Family, const char *> familyNames[] = {
     {Family::Matmul, "matmul"},
     {Family::Gemv, "gemv"}};
 
+std::string codegen::familyName(const KernelSchedule &schedule) {
+  switch (schedule.plan.family) {
+  case Family::RowWise:
+    return "row-wise";
+  case Family::Matmul:
+    return schedule.pipeline.isUsed() ? "asynchronous matmul" : "matmul";
+  case Family::Gemv:
+    return "gemv";
+  case Family::Attention:
+    return "attention";
+  case Family::Recurrence:
+    return "recurrence";
+  }
+  return "";
+}
+
 static std::string familiesThatRead(const Parameter &parameter) {
   std::string text;
   for (auto [family, name] : familyNames)

@@ -157,6 +157,10 @@ struct ScheduleInput {
 Result<KernelSchedule> schedule(const KernelPlan &plan,
                                 const ScheduleInput &input);
 
+/// The kind of a schedule: `row-wise`, `matmul`, `asynchronous matmul`, `gemv`,
+/// `attention` or `recurrence`.
+std::string familyName(const KernelSchedule &schedule);
+
 /// Names that CompileOptions::set may hold, checked once a compilation.
 Result<void> checkParameterNames(const CompileOptions &options);
 

@@ -193,6 +193,8 @@ void Runner::tally(CampaignReport &report) {
                             ? std::string("may overflow in between")
                             : outcome.reason)];
     }
+    for (const std::string &family : outcome.families)
+      ++report.schedules[family];
     report.exact += outcome.wasExact;
     report.repeated += outcome.repeated;
     report.comparedUnfused += outcome.comparedUnfused;

@@ -88,6 +88,8 @@ struct CampaignReport {
   std::map<std::string, OpTally> ops;
   /// Why cases were mistrusted, unchecked or skipped.
   std::map<std::string, int64_t> reasons;
+  /// Kernels that ran, by family (ProgramLaunch::family).
+  std::map<std::string, int64_t> schedules;
   int64_t exact = 0, repeated = 0, comparedUnfused = 0, comparedRows = 0;
   int64_t totalElements = 0, medianElements = 0;
   int64_t totalMultiplyAdds = 0, medianMultiplyAdds = 0;

@@ -31,6 +31,7 @@ json tandem::harness::reportToJson(const CampaignReport &report) {
     j["ops"][op] = {{"cases", tally.cases},
                     {"max_ratio", tally.maxRatio},
                     {"median_ratio", tally.medianRatio}};
+  j["schedules"] = report.schedules;
   j["comparisons"] = {{"exact", report.exact},
                       {"repeated", report.repeated},
                       {"unfused", report.comparedUnfused},
@@ -109,6 +110,12 @@ std::string tandem::harness::reportToText(const CampaignReport &report) {
                 : format("%-18s %8lld  %13s\n", op.c_str(),
                          static_cast<long long>(tally.cases),
                          tally.alone ? "exact" : "in chains");
+  if (!report.schedules.empty()) {
+    std::string kernels;
+    for (const auto &[family, number] : report.schedules)
+      kernels += (kernels.empty() ? "" : ", ") + count(number) + " " + family;
+    text += "kernels: " + kernels + "\n";
+  }
   text += "elements a case: median " + count(report.medianElements) +
           ", total " + count(report.totalElements) + ", " +
           count(report.uncheckedElements) + " unchecked\n";

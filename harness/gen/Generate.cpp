@@ -234,7 +234,10 @@ Result<CaseSpec> tandem::harness::generate(const std::string &scope,
     OperandSpec operand;
     choices.span("layout", [&] {
       operand.layout =
-          drawLayout(choices, shape, spec.recipe.inputs[i].isState);
+          uses[i].hasWideRows
+              ? drawWideLayout(choices, shape,
+                               16 / static_cast<int64_t>(dtypeSize(type.dtype)))
+              : drawLayout(choices, shape, spec.recipe.inputs[i].isState);
     });
     choices.span("values", [&] {
       operand.values = drawValues(choices, type.dtype, uses[i].isReduced,

@@ -61,3 +61,17 @@ LayoutSpec tandem::harness::drawLayout(Choices &choices, const Dims &shape,
     layout.offset = static_cast<int64_t>(1 + choices.draw(16));
   return layout;
 }
+
+LayoutSpec tandem::harness::drawWideLayout(Choices &choices, const Dims &shape,
+                                           int64_t unit) {
+  LayoutSpec layout;
+  if (shape.size() == 2 && choices.rarely(4))
+    layout.strides = {(shape[1] + unit - 1) / unit * unit +
+                          unit * static_cast<int64_t>(choices.draw(16)),
+                      1};
+  if (layout.strides == contiguousStrides(shape))
+    layout.strides.clear();
+  if (choices.rarely(8))
+    layout.offset = unit * static_cast<int64_t>(1 + choices.draw(16));
+  return layout;
+}

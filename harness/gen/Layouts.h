@@ -12,6 +12,9 @@ namespace tandem::harness {
 /// address (the minimum) or 1 to 16 elements further on.
 LayoutSpec drawLayout(Choices &choices, const Dims &shape, bool isOutput);
 
+/// Contiguous or padded rows that start at multiples of \p unit elements.
+LayoutSpec drawWideLayout(Choices &choices, const Dims &shape, int64_t unit);
+
 } // namespace tandem::harness
 
 #endif // TANDEM_HARNESS_GEN_LAYOUTS_H

@@ -155,6 +155,8 @@ Result<void> RecipeBuilder::addStep(const OpInfo &op) {
   if (follows && !canFollow(op))
     return Error(std::string(op.mnemonic) + ": cannot follow " +
                  results.back().type.describe());
+  if (op.code == Opcode::GEMM_TILE && !follows && choices.rarely(4))
+    return addWideProduct(op);
   const Signature &signature = drawSignature(op);
   Step step;
   step.op = op.code;
@@ -270,6 +272,53 @@ Result<void> RecipeBuilder::addStep(const OpInfo &op) {
       outDtype = drawDType("f", std::nullopt);
     }
   });
+  return push(op, std::move(step), types, outDtype);
+}
+
+/// A multiple of 8 of at least 32 and at most 304: next to edges of tiles (64,
+/// 128, 256) more often than not.
+static int64_t drawWideSize(Choices &choices) {
+  static constexpr int64_t edges[] = {32, 56, 64, 72, 120, 128, 136, 200, 264};
+  return choices.rarely(4) ? 8 * (4 + static_cast<int64_t>(choices.draw(35)))
+                           : edges[choices.draw(std::size(edges))];
+}
+
+Result<void> RecipeBuilder::addWideProduct(const OpInfo &op) {
+  Step step;
+  step.op = op.code;
+  std::vector<TensorType> types;
+  choices.span("dims", [&] {
+    const Dim n = named("N", drawWideSize(choices));
+    const Dim k = named("K", drawWideSize(choices));
+    static constexpr int64_t rows[] = {1,  2,  8,   15,  16,  17,  63, 64,
+                                       65, 33, 127, 128, 129, 200, 257};
+    const bool isAnything = choices.rarely(4);
+    const Dim m =
+        named("M", isAnything ? 1 + static_cast<int64_t>(choices.draw(300))
+                              : rows[choices.draw(std::size(rows))]);
+    const DType dtype = choices.rarely(2) ? DType::F16 : DType::BF16;
+    types = {{dtype, {m, k}}, {dtype, {n, k}}};
+    if (choices.rarely(3))
+      types.push_back({dtype, {n}});
+    if (choices.rarely(4))
+      step.params.values["invariant"] = true;
+  });
+  static constexpr const char *names[] = {"x", "W", "bias"};
+  for (size_t i = 0; i < types.size(); ++i) {
+    InputUse use;
+    use.isReduced = isReduced(op.code, i);
+    use.hasWideRows = true;
+    step.args.push_back(newInput(names[i], types[i], use).ref);
+  }
+  std::optional<DType> outDtype;
+  if (choices.rarely(4))
+    outDtype = drawDType("f", std::nullopt);
+  return push(op, std::move(step), types, outDtype);
+}
+
+Result<void> RecipeBuilder::push(const OpInfo &op, Step step,
+                                 const std::vector<TensorType> &types,
+                                 std::optional<DType> outDtype) {
   Result<std::vector<TensorType>> inferred =
       inferResults(op, types, step.params, std::nullopt, outDtype);
   if (!inferred)

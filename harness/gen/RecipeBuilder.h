@@ -17,6 +17,8 @@ struct InputUse {
   /// The dim that index values stay below; empty when they are no indices.
   std::string limitDim;
   int64_t limit = 0;
+  /// Whether rows must start at multiples of 16 bytes.
+  bool hasWideRows = false;
   /// Whether an index at or above the limit is an error that the kernel
   /// reports; otherwise no such value is made.
   bool mayBeOutside = true;
@@ -64,6 +66,13 @@ private:
   /// Gives params that may be read on the device a new input, now and then.
   void moveParamsToDevice(const OpInfo &op, const Names &names, Step &step,
                           std::vector<TensorType> &types);
+  /// A product that the asynchronous kernels take: f16 or bf16 matrices in
+  /// rows of whole 16-byte units, sizes at and around the edges of their tiles.
+  Result<void> addWideProduct(const OpInfo &op);
+  /// Infers the step's result and adds it.
+  Result<void> push(const OpInfo &op, Step step,
+                    const std::vector<TensorType> &types,
+                    std::optional<DType> outDtype);
   DType drawDType(std::string_view dtypeClass, std::optional<DType> first);
   void bindDims(const OpInfo &op, const Signature &signature, Names &names,
                 std::optional<std::vector<Dim>> &lead);

@@ -336,6 +336,9 @@ Outcome CaseRun::run() {
     return outcome;
   }
   outcome.threadInstructions = execution.report.threadInstructions;
+  if (execution.program)
+    for (const ProgramLaunch &launch : execution.program->launches)
+      outcome.families.push_back(launch.family);
   if (execution.failure) {
     fail(*execution.failure);
     return outcome;

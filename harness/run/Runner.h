@@ -34,6 +34,8 @@ struct Outcome {
        repeated = false;
   uint64_t threadInstructions = 0;
   int64_t elements = 0, multiplyAdds = 0;
+  /// The families of the kernels that ran (ProgramLaunch::family).
+  std::vector<std::string> families;
 
   bool failed() const { return verdict == Verdict::Failed; }
   /// The largest ratio of its receipts.
