@@ -232,4 +232,60 @@ TEST_SUITE("launch") {
     CHECK(valuesOf<int32_t>(*device, out) ==
           std::vector<int32_t>{32, 33, 32, 33, 32, 33});
   }
+
+  TEST_CASE("tensor maps, a cluster and an early start compute a product") {
+    // A driver may accept such a launch and run nothing: the second one starts
+    // from other numbers, so that what is left of the first shows.
+    auto device = open();
+    if (!executesPtx(*device))
+      return;
+    if (!device->supports("sm_90a")) {
+      MESSAGE("SKIPPED: tensor maps need sm_90a");
+      return;
+    }
+    constexpr int64_t rows = 8, depth = 8, columns = 2;
+    Kernel kernel = kernelFrom("map_product");
+    LaunchRecord &record = kernel.launch;
+    record.target = "sm_90a";
+    const int x = addOperand(record, "x", DType::F32, Role::In);
+    const int w = addOperand(record, "w", DType::F32, Role::In);
+    const int out = addOperand(record, "out", DType::F32, Role::Out);
+    auto mapOf = [](int operand, int64_t mapRows, int boxRows) {
+      KernelArg arg{KernelArg::Kind::TensorMap, operand, IntExpr()};
+      arg.map.type = MapType::F32;
+      arg.map.dims = {IntExpr(depth), IntExpr(mapRows)};
+      arg.map.strides = {IntExpr(depth * 4)};
+      arg.map.box = {int(depth), boxRows};
+      return arg;
+    };
+    record.args = {mapOf(x, rows, 4), mapOf(w, columns, 1), pointerTo(out)};
+    record.grid[0] = IntExpr(columns);
+    record.block = {int(rows), 1, 1};
+    record.cluster = {int(columns), 1, 1};
+    record.programmatic = true;
+    record.ctasCommunicate = true;
+    auto loaded = get(device->load(kernel));
+    for (float first : {1.0f, -5.0f}) {
+      CAPTURE(first);
+      std::vector<float> xs(rows * depth), ws(columns * depth), expected;
+      std::iota(xs.begin(), xs.end(), first);
+      std::iota(ws.begin(), ws.end(), first + 2);
+      for (int64_t n = 0; n < columns; ++n)
+        for (int64_t m = 0; m < rows; ++m) {
+          expected.push_back(0);
+          for (int64_t k = 0; k < depth; ++k)
+            expected.back() +=
+                xs[size_t(m * depth + k)] * ws[size_t(n * depth + k)];
+        }
+      Operand xOn = vectorOn(*device, DType::F32, xs, "x");
+      Operand wOn = vectorOn(*device, DType::F32, ws, "w");
+      Operand result = vectorOn(*device, DType::F32,
+                                std::vector<float>(rows * columns, -1), "out");
+      LaunchReport report =
+          get(device->launch(*loaded, {xOn, wOn, result}, LaunchOptions()));
+      for (const Finding &finding : report.findings)
+        FAIL_CHECK(finding.text());
+      CHECK(valuesOf<float>(*device, result) == expected);
+    }
+  }
 }

@@ -61,6 +61,14 @@ static std::vector<std::string> fuzzableOps() {
 }
 
 TEST_SUITE("quality") {
+  TEST_CASE("a run on products reaches the asynchronous kernels") {
+    const CampaignReport report = fuzz(emulator(), "gemm_tile", 100, 5);
+    CHECK_MESSAGE(report.verdicts[size_t(Verdict::Failed)] == 0,
+                  reportToText(report));
+    CHECK(report.schedules.at("asynchronous matmul") >= 10);
+    CHECK(report.schedules.at("matmul") >= 10);
+  }
+
   TEST_CASE("right kernels pass, and come near their bound") {
     const Engine engine = emulator();
     for (const std::string &op : fuzzableOps()) {
