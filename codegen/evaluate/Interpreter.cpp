@@ -157,10 +157,13 @@ LogicalResult Interpreter::runOp(Operation *op) {
         const Tile &bytes = get(op.getValue());
         Tile result = shaped(op.getType());
         for (size_t i = 0; i < result.bits.size(); ++i)
-          result.bits[i] = bytes.bits[i / 2] >> (i % 2 ? 4 : 0) & 15;
+          result.bits[i] = truncated(
+              result.kind, (bytes.bits[i / 2] >> (i % 2 ? 4 : 0) & 15) -
+                               uint64_t(op.getLess()));
         set(op.getResult(), std::move(result));
         return success();
       })
+      .Case([&](tile::NeighbourDotOp op) { return runNeighbourDot(op); })
       .Case([&](tile::SplatOp op) {
         Tile result = shaped(op.getType());
         std::fill(result.bits.begin(), result.bits.end(),

@@ -61,6 +61,7 @@ private:
   mlir::LogicalResult runBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult runTranspose(tile::TransposeOp op);
   mlir::LogicalResult runDot(tile::DotOp op);
+  mlir::LogicalResult runNeighbourDot(tile::NeighbourDotOp op);
   mlir::LogicalResult runReportError(tile::ReportErrorOp op);
 
   // Async.cpp

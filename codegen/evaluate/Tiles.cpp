@@ -308,6 +308,20 @@ LogicalResult Interpreter::runDot(tile::DotOp op) {
   return success();
 }
 
+LogicalResult Interpreter::runNeighbourDot(tile::NeighbourDotOp op) {
+  const Tile &a = get(op.getA()), &b = get(op.getB());
+  Tile result = shaped(op.getType());
+  const size_t n = a.bits.size() / result.bits.size();
+  for (size_t i = 0; i < result.bits.size(); ++i) {
+    float sum = 0;
+    for (size_t t = i * n; t < (i + 1) * n; ++t)
+      sum = std::fma(asF32(a.bits[t]), asF32(b.bits[t]), sum);
+    result.bits[i] = fromF32(sum);
+  }
+  set(op.getResult(), std::move(result));
+  return success();
+}
+
 LogicalResult Interpreter::runReportError(tile::ReportErrorOp op) {
   const Tile &bad = get(op.getBad()), &index = get(op.getRowIndex());
   const uint64_t slot = get(op.getSlot()).bits[0];

@@ -30,6 +30,12 @@ Value Emitter::floatToF32(Value value, Type from) {
     return value;
   if (from.isBF16()) {
     // bf16 is the upper half of an f32.
+    if (auto piece = pieces.find(value); piece != pieces.end()) {
+      const auto &[word, shift, size, less] = piece->second;
+      Value bits = shift ? andBits(word, constant(32, int32_t(0xFFFF0000)))
+                         : LLVM::ShlOp::create(b, loc, word, constant(32, 16));
+      return LLVM::BitcastOp::create(b, loc, f32, bits);
+    }
     Value bits = LLVM::BitcastOp::create(b, loc, b.getI16Type(), value);
     bits = LLVM::ZExtOp::create(b, loc, i32, bits);
     bits = LLVM::ShlOp::create(b, loc, bits, constant(32, 16));
@@ -102,6 +108,67 @@ Registers Emitter::roundF32(ArrayRef<Value> f32, Type to) {
   return results;
 }
 
+Value Emitter::derivedWord(llvm::DenseMap<Value, Value> &known, Value word,
+                           llvm::function_ref<Value()> make) {
+  Value &derived = known[word];
+  if (!derived) {
+    OpBuilder::InsertionGuard guard(b);
+    if (Operation *producer = word.getDefiningOp())
+      b.setInsertionPointAfter(producer);
+    else
+      b.setInsertionPointToStart(word.getParentBlock());
+    derived = make();
+  }
+  return derived;
+}
+
+/// Bits of an f32 between 2^23 and 2^24 count its distance from 2^23: what is
+/// put there becomes a float by one subtraction, at the full rate of the
+/// arithmetic units, where cvt has a fraction of it. A nibble may stay where it
+/// lies in the low 23 bits, as a multiple of 2^shift. All steps are exact.
+Value Emitter::pieceToF32(const Piece &piece, bool isUnsigned) {
+  Type f32 = b.getF32Type();
+  constexpr int64_t two23 = 0x4B000000; // the bits of 2^23
+  auto number = [&](double value) {
+    return constant(f32, b.getF32FloatAttr(static_cast<float>(value)));
+  };
+  auto asFloat = [&](Value word) {
+    return LLVM::BitcastOp::create(b, loc, f32, word);
+  };
+  if (piece.bits == 8) {
+    Value word = piece.word;
+    if (!isUnsigned)
+      word = derivedWord(flippedWords, word, [&] {
+        return LLVM::XOrOp::create(b, loc, piece.word,
+                                   constant(32, int32_t(0x80808080)));
+      });
+    // Its byte below the upper three of 2^23.
+    Value bits = intrinsic(
+        "llvm.nvvm.prmt", b.getI32Type(),
+        {word, constant(32, two23), constant(32, 0x7440 | piece.shift / 8)});
+    return LLVM::FAddOp::create(b, loc, asFloat(bits),
+                                number(-(0x1p23 + (isUnsigned ? 0 : 128))));
+  }
+  Value word = piece.word;
+  int shift = piece.shift;
+  if (constexpr int by = 12; shift + piece.bits > 23) {
+    word = derivedWord(shiftedWords, word, [&] {
+      return LLVM::LShrOp::create(b, loc, piece.word, constant(32, by));
+    });
+    shift -= by;
+  }
+  // One instruction (PTX ISA, lop3: 0xEA is (a & b) | c); ptxas makes two of
+  // an and and an or with immediates.
+  const std::string text = "lop3.b32 $0, $1, " + std::to_string(15 << shift) +
+                           ", " + std::to_string(two23) + ", 0xEA;";
+  Value bits = pureAsm(text, "=r,r", b.getI32Type(), word);
+  const double unit = 1 << shift;
+  Value less = number(-(0x1p23 / unit + piece.less));
+  if (!shift)
+    return LLVM::FAddOp::create(b, loc, asFloat(bits), less);
+  return LLVM::FMAOp::create(b, loc, asFloat(bits), number(1 / unit), less);
+}
+
 Value Emitter::intToFloat(Value value, bool isUnsigned, Type to) {
   const unsigned bits = value.getType().getIntOrFloatBitWidth();
   auto convert = [&](Type type) -> Value {
@@ -110,6 +177,9 @@ Value Emitter::intToFloat(Value value, bool isUnsigned, Type to) {
     return LLVM::SIToFPOp::create(b, loc, type, value);
   };
   Type f32 = b.getF32Type();
+  if (auto piece = pieces.find(value); piece != pieces.end() && !to.isF64() &&
+                                       !(isUnsigned && piece->second.less))
+    return pieceToF32(piece->second, isUnsigned);
   if (to.isF32() || to.isF64())
     return convert(to);
   if (bits < 32) // f32 holds it exactly

@@ -39,6 +39,27 @@ void Emitter::emitFma(tile::DotOp op) {
   set(op.getResult(), std::move(acc));
 }
 
+LogicalResult Emitter::emitNeighbourDot(tile::NeighbourDotOp op) {
+  const LinearLayout &from = tile::layoutOf(op.getA().getType());
+  const LinearLayout &to = tile::layoutOf(op.getType());
+  const Registers a = get(op.getA()), c = get(op.getB());
+  const int64_t n = from.shape()[tile::colDim] / to.shape()[tile::colDim];
+  std::map<tile::Basis, int64_t> registerAt;
+  for (int64_t reg = 0; reg < from.numRegisters(); ++reg)
+    registerAt[from.registerCoordinate(reg)] = reg;
+  Registers sums(to.numRegisters(),
+                 constant(b.getF32Type(), b.getF32FloatAttr(0)));
+  // The chains side by side: each waits for itself.
+  for (int64_t t = 0; t < n; ++t)
+    for (int64_t reg = 0; reg < to.numRegisters(); ++reg) {
+      const tile::Basis at = to.registerCoordinate(reg);
+      const int64_t source = registerAt.at({at[0], int32_t(at[1] * n + t)});
+      sums[reg] = LLVM::FMAOp::create(b, loc, a[source], c[source], sums[reg]);
+    }
+  set(op.getResult(), std::move(sums));
+  return success();
+}
+
 /// mma.m16n8k16 over repetitions: rows of A, columns (rows of B), then k.
 /// Registers of a fragment are consecutive: A has 8, B 4, the accumulator 4.
 void Emitter::emitMma(tile::DotOp op) {

@@ -117,6 +117,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](tile::UnpackOp op) { return emitUnpack(op); })
       .Case([&](tile::ConvertLayoutOp op) { return emitConvertLayout(op); })
       .Case([&](tile::DotOp op) { return emitDot(op); })
+      .Case([&](tile::NeighbourDotOp op) { return emitNeighbourDot(op); })
       .Case([&](tile::PartitionOp op) { return emitPartition(op); })
       .Case([&](tile::RingOp) { return success(); })
       .Case([&](tile::AcquireOp op) { return emitAcquire(op); })

@@ -10,6 +10,7 @@
 //   Elementwise.cpp    arith and math on registers
 //   Conversions.cpp    between element types, each rounded once
 //   Memory.cpp         load, store, mask, range, report_error
+//   Words.cpp          elements in the words of an access
 //   Rearrange.cpp      broadcast, transpose, convert_layout
 //   Reduce.cpp         registers, then lanes, then warps
 //   Dot.cpp            tensor core and fma
@@ -102,6 +103,16 @@ private:
   mlir::Value floatToF32(mlir::Value value, mlir::Type from);
   Registers fp8ToF16(llvm::ArrayRef<mlir::Value> values, mlir::Type from);
   mlir::Value intToFloat(mlir::Value value, bool isUnsigned, mlir::Type to);
+  /// Bits of a 32-bit word: a bf16, a byte, or a nibble less \p less.
+  struct Piece {
+    mlir::Value word;
+    int shift = 0, bits = 8, less = 0;
+  };
+  mlir::Value pieceToF32(const Piece &piece, bool isUnsigned);
+  /// The word that \p make makes of \p word, once.
+  mlir::Value derivedWord(llvm::DenseMap<mlir::Value, mlir::Value> &known,
+                          mlir::Value word,
+                          llvm::function_ref<mlir::Value()> make);
   mlir::Value floatToInt(mlir::Value f32, bool isUnsigned, int bits);
   /// Rounds f32 registers to \p to, in pairs where an instruction does two.
   Registers roundF32(llvm::ArrayRef<mlir::Value> f32, mlir::Type to);
@@ -120,6 +131,8 @@ private:
                           const tile::LinearLayout &layout);
   mlir::Value isBefore(int32_t column, mlir::Value left);
 
+  //===--- Words.cpp
+  //-------------------------------------------------------===//
   /// How v elements travel: as `count` values of `type` (elements, or words of
   /// several elements).
   struct Words {
@@ -153,6 +166,7 @@ private:
   //===--- Dot.cpp
   //---------------------------------------------------------===//
   mlir::LogicalResult emitDot(tile::DotOp op);
+  mlir::LogicalResult emitNeighbourDot(tile::NeighbourDotOp op);
   void emitMma(tile::DotOp op);
   void emitFma(tile::DotOp op);
 
@@ -236,6 +250,10 @@ private:
   GroupState group;
   llvm::DenseMap<mlir::Value, Registers> values;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Attribute>, mlir::Value> constants;
+  /// What bf16 and integers of 8 bits are pieces of, and words made of their
+  /// words.
+  llvm::DenseMap<mlir::Value, Piece> pieces;
+  llvm::DenseMap<mlir::Value, mlir::Value> flippedWords, shiftedWords;
 };
 
 } // namespace tandem::lower

@@ -3,77 +3,19 @@
 // One 64-bit address for each row that a thread holds; its columns are constant
 // offsets from it. A column exists when its number is below what is left of the
 // row, a 32-bit comparison. Masked accesses are real branches around one
-// access, which ptxas turns into predicates.
+// access, which ptxas turns into predicates; a load of several has one more
+// branch, around all of them, for threads where all exist.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/lower/Emitter.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tandem;
 using namespace tandem::lower;
 using tile::LinearLayout;
-
-//===--- Elements in words ------------------------------------------------===//
-
-Emitter::Words Emitter::wordsOf(Type element, int elements) {
-  Words words;
-  words.elements = elements;
-  const int64_t elementBytes = element.getIntOrFloatBitWidth() / 8;
-  words.bytes = elementBytes * elements;
-  words.word = element;
-  if (elementBytes < 4 && elements > 1) {
-    const int64_t wordBytes = std::min<int64_t>(words.bytes, 4);
-    words.word = b.getIntegerType(unsigned(wordBytes * 8));
-    words.perWord = int(wordBytes / elementBytes);
-  }
-  words.count = elements / words.perWord;
-  words.type = words.count == 1
-                   ? words.word
-                   : VectorType::get({int64_t(words.count)}, words.word);
-  return words;
-}
-
-void Emitter::unpack(Value access, const Words &words, Type element,
-                     Registers &out) {
-  for (int w = 0; w < words.count; ++w) {
-    Value word = access;
-    if (words.count > 1)
-      word = LLVM::ExtractElementOp::create(b, loc, access, constant(32, w));
-    if (words.perWord == 1) {
-      out.push_back(word);
-      continue;
-    }
-    Value parts = LLVM::BitcastOp::create(
-        b, loc, VectorType::get({int64_t(words.perWord)}, element), word);
-    for (int i = 0; i < words.perWord; ++i)
-      out.push_back(
-          LLVM::ExtractElementOp::create(b, loc, parts, constant(32, i)));
-  }
-}
-
-Value Emitter::pack(ArrayRef<Value> elements, const Words &words) {
-  auto build = [&](ArrayRef<Value> parts) {
-    auto type =
-        VectorType::get({int64_t(parts.size())}, parts.front().getType());
-    Value vector = LLVM::PoisonOp::create(b, loc, type);
-    for (auto [i, part] : llvm::enumerate(parts))
-      vector = LLVM::InsertElementOp::create(b, loc, vector, part,
-                                             constant(32, int64_t(i)));
-    return vector;
-  };
-  SmallVector<Value> packed;
-  for (int w = 0; w < words.count; ++w) {
-    if (words.perWord == 1) {
-      packed.push_back(elements[w]);
-      continue;
-    }
-    Value parts = build(elements.slice(w * words.perWord, words.perWord));
-    packed.push_back(LLVM::BitcastOp::create(b, loc, words.word, parts));
-  }
-  return words.count == 1 ? packed.front() : build(packed);
-}
 
 //===--- Windows ----------------------------------------------------------===//
 
@@ -164,37 +106,80 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   else
     rowPointer(0);
 
-  Registers results;
-  for (int64_t reg = 0; reg < layout.numRegisters(); reg += vector) {
-    const int64_t row = layout.projectRegister(reg, tile::colDim);
-    const int32_t column = layout.registerCoordinate(reg)[tile::colDim];
-    Value exists = isBefore(column, left);
-    if (!mask.empty())
-      exists = andBits(exists, mask[row]);
-    Value pointer = rowPointer(rows.empty() ? 0 : row);
-    SmallVector<Value> pads(vector / pieceElements, padWord);
-    Registers pieces = guarded(exists, pads, [&] {
-      Registers loaded;
-      for (int piece = 0; piece < vector; piece += pieceElements) {
-        Value address = pointer;
-        if (stride) {
-          Value offset =
-              LLVM::MulOp::create(b, loc, stride, constant(64, column + piece));
-          address = LLVM::GEPOp::create(b, loc, base.getType(), element,
-                                        pointer, ValueRange{offset});
-        } else if (column + piece) {
-          address = LLVM::GEPOp::create(
-              b, loc, base.getType(), element, pointer,
-              ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(column + piece)});
-        }
-        loaded.push_back(LLVM::LoadOp::create(b, loc, words.type, address,
-                                              unsigned(words.bytes)));
+  auto rowOf = [&](int64_t reg) {
+    return layout.projectRegister(reg, tile::colDim);
+  };
+  auto columnOf = [&](int64_t reg) {
+    return layout.registerCoordinate(reg)[tile::colDim];
+  };
+  auto loadAt = [&](int64_t reg, Registers &loaded) {
+    Value pointer = rowPointer(rows.empty() ? 0 : rowOf(reg));
+    for (int piece = 0; piece < vector; piece += pieceElements) {
+      const int32_t column = columnOf(reg) + piece;
+      Value address = pointer;
+      if (stride) {
+        Value offset =
+            LLVM::MulOp::create(b, loc, stride, constant(64, column));
+        address = LLVM::GEPOp::create(b, loc, base.getType(), element, pointer,
+                                      ValueRange{offset});
+      } else if (column) {
+        address =
+            LLVM::GEPOp::create(b, loc, base.getType(), element, pointer,
+                                ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(column)});
       }
+      loaded.push_back(LLVM::LoadOp::create(b, loc, words.type, address,
+                                            unsigned(words.bytes)));
+    }
+  };
+  auto guardedLoad = [&](int64_t reg) {
+    Value exists = isBefore(columnOf(reg), left);
+    if (!mask.empty())
+      exists = andBits(exists, mask[rowOf(reg)]);
+    SmallVector<Value> pads(vector / pieceElements, padWord);
+    return guarded(exists, pads, [&] {
+      Registers loaded;
+      loadAt(reg, loaded);
       return loaded;
     });
-    for (Value piece : pieces)
-      unpack(piece, words, element, results);
+  };
+
+  const int64_t count = layout.numRegisters();
+  Registers pieces;
+  if (count == vector) {
+    pieces = guardedLoad(0);
+  } else {
+    // Where all exist, one block starts all accesses: ptxas lets predicated
+    // ones wait for what was read before them.
+    int32_t last = 0;
+    llvm::SmallSetVector<Value, 8> conditions;
+    for (int64_t reg = 0; reg < count; reg += vector) {
+      last = std::max(last, columnOf(reg));
+      if (!mask.empty())
+        conditions.insert(mask[rowOf(reg)]);
+    }
+    Value all = isBefore(last, left);
+    for (Value condition : conditions)
+      all = andBits(all, condition);
+    Block *whole = newBlock(), *partly = newBlock();
+    Block *after =
+        newBlock(SmallVector<Type>(size_t(count / pieceElements), words.type));
+    LLVM::CondBrOp::create(b, loc, all, whole, ValueRange{}, partly,
+                           ValueRange{});
+    b.setInsertionPointToStart(whole);
+    for (int64_t reg = 0; reg < count; reg += vector)
+      loadAt(reg, pieces);
+    branchTo(after, pieces);
+    b.setInsertionPointToStart(partly);
+    pieces.clear();
+    for (int64_t reg = 0; reg < count; reg += vector)
+      llvm::append_range(pieces, guardedLoad(reg));
+    branchTo(after, pieces);
+    b.setInsertionPointToStart(after);
+    pieces.assign(after->getArguments().begin(), after->getArguments().end());
   }
+  Registers results;
+  for (Value piece : pieces)
+    unpack(piece, words, element, results);
   set(op.getResult(), std::move(results));
   return success();
 }

@@ -57,10 +57,18 @@ LogicalResult Emitter::emitUnpack(tile::UnpackOp op) {
   for (int64_t reg = 0; reg < to.numRegisters(); ++reg) {
     const tile::Basis at = to.registerCoordinate(reg);
     Value byte = bytes[registerAt.at({at[0], at[1] / 2})];
-    results.push_back(
-        at[1] % 2
-            ? LLVM::LShrOp::create(b, loc, byte, constant(8, 4)).getResult()
-            : andBits(byte, constant(8, 15)));
+    const int nibble = at[1] % 2;
+    const int less = int(op.getLess());
+    Value value =
+        nibble ? LLVM::LShrOp::create(b, loc, byte, constant(8, 4)).getResult()
+               : andBits(byte, constant(8, 15));
+    if (less)
+      value = LLVM::SubOp::create(b, loc, value, constant(8, less));
+    results.push_back(value);
+    // Whoever converts it to a float starts from the word (Conversions.cpp).
+    if (auto whole = pieces.find(byte); whole != pieces.end())
+      pieces[value] = {whole->second.word, whole->second.shift + 4 * nibble, 4,
+                       less};
   }
   set(op.getResult(), std::move(results));
   return success();

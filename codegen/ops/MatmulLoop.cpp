@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace tandem;
 using namespace tandem::codegen;
 
-/// Sums by fma: weights (q - zero) * scale are rounded to f32 on the way, for
-/// which references count one more rounding.
+/// Sums by fma: weights (q - zero) * scale are rounded to f32 on the way, or
+/// sums are scaled, for which references count one more rounding.
 static void noteFma(RowBuilder &k) {
   ReductionOrder order = reductionOrder(k.plan());
   StepContract &contract = k.contract();
@@ -18,7 +18,12 @@ static void noteFma(RowBuilder &k) {
   contract.order = order.text;
   if (isFloat(k.inputType(1)))
     return;
-  contract.order = "W scaled in f32; " + order.text;
+  if (k.plan().plan.family != Family::Gemv || !scalesSumsOfGemv(k))
+    contract.order = "W scaled in f32; " + order.text;
+  else if (k.params().getInt("group", 0))
+    contract.order += ", each sum of neighbours scaled by one fma";
+  else
+    contract.order += ", then one scale";
 }
 
 /// The sum of squares of a prologue, which the kernel's first product computes

@@ -3,6 +3,7 @@
 
 #include "codegen/ops/NormPrologue.h"
 #include "codegen/ops/Quantised.h"
+#include "codegen/schedule/ReductionOrder.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -137,20 +138,46 @@ public:
     if (norm)
       scale = norm->scaleOf(
           sumOfSquares(xLayout, xOffsets, Value(), schedule.tileDepth), depth);
-    RankedTensorType accType = tile::tileType(b.getF32Type(), wLayout);
-    Value sums = loop(splat(accType), constant(0), depth, schedule.tileDepth,
-                      [&](Value at, Value acc) -> Value {
-                        Value row =
-                            load32(x, xBase, xLayout, xOffsets, Value(), at);
-                        if (norm)
-                          row = normalised(row, scale, at);
-                        if (schedule.tileRows > 1)
-                          row = tile::BroadcastOp::create(b, accType, row);
-                        Value weights = weights32(wLayout, wRows, at);
-                        return math::FmaOp::create(b, weights, row, acc);
-                      });
-    return tile::ReduceOp::create(b, k.typeOf(b.getF32Type(), true, false),
-                                  tile::ReduceKind::Sum, sums);
+    const int64_t neighbours = gemvNeighbours(schedule);
+    RankedTensorType wide = tile::tileType(b.getF32Type(), wLayout);
+    const LinearLayout sumLayout = LinearLayout::blocked(
+        schedule.tileRows, schedule.tileDepth / neighbours,
+        schedule.threadCols / static_cast<int>(neighbours), schedule.warps);
+    RankedTensorType sumType = tile::tileType(b.getF32Type(), sumLayout);
+    const bool scalesSums = quantised && scalesSumsOfGemv(k);
+    const bool scalesGroups = scalesSums && quantised->groupSize();
+    Value sums = loop(
+        splat(sumType), constant(0), depth, schedule.tileDepth,
+        [&](Value at, Value acc) -> Value {
+          Value weights =
+              scalesSums
+                  ? quantised
+                        ->integersLessZeros(wLayout, wRows.quantised, at, depth)
+                        .value
+                  : weights32(wLayout, wRows, at);
+          Value scales;
+          if (scalesGroups)
+            scales =
+                quantised
+                    ->scalesOfRuns(sumLayout, wRows.quantised, at, neighbours)
+                    .value;
+          Value row = load32(x, xBase, xLayout, xOffsets, Value(), at);
+          if (norm)
+            row = normalised(row, scale, at);
+          if (schedule.tileRows > 1)
+            row = tile::BroadcastOp::create(b, wide, row);
+          Value sum = tile::NeighbourDotOp::create(b, sumType, weights, row);
+          if (scales)
+            return math::FmaOp::create(b, sum, scales, acc);
+          return arith::AddFOp::create(b, acc, sum);
+        });
+    Value total = tile::ReduceOp::create(
+        b, k.typeOf(b.getF32Type(), true, false), tile::ReduceKind::Sum, sums);
+    if (scalesSums && !scalesGroups)
+      total = arith::MulFOp::create(
+          b, total,
+          quantised->rowScales(sumLayout.dropColumns(), wRows.quantised).value);
+    return total;
   }
 
 private:
@@ -368,5 +395,11 @@ Value codegen::sumOnTensorCores(RowBuilder &k) {
 }
 
 Value codegen::sumByFma(RowBuilder &k) { return MatmulSum(k).fmaSum(); }
+
+bool codegen::scalesSumsOfGemv(const RowBuilder &k) {
+  const int64_t group = k.params().getInt("group", 0);
+  return !isFloat(k.inputType(1)) && !k.params().has("weight_dtype") &&
+         group % gemvNeighbours(k.plan()) == 0;
+}
 
 Value codegen::sumOfGemv(RowBuilder &k) { return MatmulSum(k).gemv(); }

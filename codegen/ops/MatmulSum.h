@@ -13,6 +13,9 @@ inline constexpr int64_t normDepth = 64;
 mlir::Value sumOnTensorCores(RowBuilder &k);
 mlir::Value sumByFma(RowBuilder &k);
 mlir::Value sumOfGemv(RowBuilder &k);
+/// Whether a gemv sums x times q - zero and multiplies the sums by scales, not
+/// each weight.
+bool scalesSumsOfGemv(const RowBuilder &k);
 
 } // namespace tandem::codegen
 

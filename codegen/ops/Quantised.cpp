@@ -96,9 +96,7 @@ Tile QuantisedWeights::integers(const LinearLayout &layout, const Rows &rows,
         b, arith::AddIOp::create(b, end, k.scalarConstant(1)), two);
     raw = k.loadTile(q, k.pointer(q), tile::tileType(i8, layout.halveColumns()),
                      rows.q, rows.live, first, past, q.colStride, q.vector);
-    raw = tile::UnpackOp::create(b, whole, raw);
-    Tile eight = k.likeInt({raw, &k}, i8, 8);
-    raw = arith::SubIOp::create(b, raw, eight.value);
+    raw = tile::UnpackOp::create(b, whole, raw, /*less=*/8);
   } else {
     raw = k.loadTile(q, k.pointer(q), whole, rows.q, rows.live, at, end,
                      q.colStride, q.vector);
@@ -124,14 +122,17 @@ Tile QuantisedWeights::perRow(const ScheduledOperand &operand,
   return widened(operand, raw);
 }
 
-/// One number a group of columns. Where groups are multiples of 8, 8 neighbours
-/// of a thread share a read.
+/// One number a group of columns, each of which stands for \p count k. Where
+/// groups are multiples of 8 columns, 8 neighbours of a thread share a read.
 Tile QuantisedWeights::perGroup(const ScheduledOperand &operand,
                                 const LinearLayout &layout, Value rowOffsets,
-                                Value live, Value at) {
+                                Value live, Value at, int64_t count) {
   if (!group)
     return spread(
         perRow(operand, layout, rowOffsets, live, k.scalarConstant(0)), layout);
+  const int64_t group = this->group / count;
+  if (count > 1)
+    at = arith::DivUIOp::create(b, at, k.scalarConstant(count));
   RankedTensorType columns = tile::tileType(b.getI64Type(), layout.dropRows());
   int64_t granule = std::min<int64_t>(8, contiguousColumns(layout.dropRows()));
   while (group % granule)
@@ -158,13 +159,31 @@ Tile QuantisedWeights::perGroup(const ScheduledOperand &operand,
                                                  sum.value, live));
 }
 
-Tile QuantisedWeights::weights(const LinearLayout &layout, const Rows &rows,
-                               Value at, Value end, bool isOdd) {
+Tile QuantisedWeights::integersLessZeros(const LinearLayout &layout,
+                                         const Rows &rows, Value at,
+                                         Value end) {
   Tile value = integers(layout, rows, at, end);
   if (zeros)
     value.value = arith::SubFOp::create(
         b, value.value,
         perGroup(*zeros, layout, rows.zeros, rows.live, at).value);
+  return value;
+}
+
+Tile QuantisedWeights::scalesOfRuns(const LinearLayout &layout,
+                                    const Rows &rows, Value at, int64_t count) {
+  return perGroup(scales, layout, rows.scales, rows.live, at, count);
+}
+
+Tile QuantisedWeights::rowScales(const LinearLayout &rows,
+                                 const Rows &offsets) {
+  return perRow(scales, rows, offsets.scales, offsets.live,
+                k.scalarConstant(0));
+}
+
+Tile QuantisedWeights::weights(const LinearLayout &layout, const Rows &rows,
+                               Value at, Value end, bool isOdd) {
+  Tile value = integersLessZeros(layout, rows, at, end);
   Tile scale = perGroup(scales, layout, rows.scales, rows.live, at);
   Tile product = {arith::MulFOp::create(b, value.value, scale.value), &k};
   // Other types hold at most 11 bits: the product with 9 is exact.

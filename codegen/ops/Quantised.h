@@ -32,6 +32,17 @@ public:
   /// \p isOdd rounds to odd, so that another rounding rounds the exact product.
   Tile weights(const tile::LinearLayout &layout, const Rows &rows,
                mlir::Value at, mlir::Value end, bool isOdd = false);
+  /// q - zero of columns [at, at + C) in f32; garbage beyond \p end.
+  Tile integersLessZeros(const tile::LinearLayout &layout, const Rows &rows,
+                         mlir::Value at, mlir::Value end);
+  /// Whether every \p count columns that start at a multiple share a scale.
+  bool sharesScale(int64_t count) const { return group % count == 0; }
+  /// Scales in f32, one for every \p count columns from \p at: the layout's
+  /// columns stand for so many.
+  Tile scalesOfRuns(const tile::LinearLayout &layout, const Rows &rows,
+                    mlir::Value at, int64_t count);
+  /// The scale of each row where one serves it whole.
+  Tile rowScales(const tile::LinearLayout &rows, const Rows &offsets);
   /// q - zero of columns that lie in group \p group, exactly, in f32; garbage
   /// beyond \p end.
   Tile integersOfGroup(const tile::LinearLayout &layout, const Rows &rows,
@@ -51,7 +62,7 @@ private:
                 mlir::Value at, mlir::Value end);
   Tile perGroup(const ScheduledOperand &operand,
                 const tile::LinearLayout &layout, mlir::Value rowOffsets,
-                mlir::Value live, mlir::Value at);
+                mlir::Value live, mlir::Value at, int64_t count = 1);
   Tile perRow(const ScheduledOperand &operand, const tile::LinearLayout &layout,
               mlir::Value rowOffsets, mlir::Value live, mlir::Value group);
   mlir::Value offsets(const ScheduledOperand &operand, mlir::Value numbers);

@@ -29,8 +29,13 @@ public:
   void emit() {
     place();
     rows = rowNumbers();
-    live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.value,
-                                 splat(constant(depth), true).value);
+    if (depth < k.plan().tileRows)
+      live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.value,
+                                   splat(constant(depth), true).value);
+    // All of these are under way before anything waits.
+    Tile old = load(state, stateOffsets(), live, first, end);
+    Tile value = widen(v, load(v, splat(offset(v, head)), {}, first, end));
+    Tile decay = number(3), beta = number(4);
     Tile query = vector(0), key = vector(1);
     if (k.params().getBool("qk_l2norm", false)) {
       query = normalised(query);
@@ -39,9 +44,8 @@ public:
     query = query * static_cast<double>(
                         k.params().getFloat("scale", inverseRoot(depth)));
 
-    Tile s = load(state, stateOffsets(), live, first, end) * exp(number(3));
-    Tile value = widen(v, load(v, splat(offset(v, head)), {}, first, end));
-    Tile update = number(4) * (value - sumLive(s * key));
+    Tile s = old * exp(decay);
+    Tile update = beta * (value - sumLive(s * key));
     s = fma(key, update, s);
     if (out) {
       Tile result = sumLive(s * query);
@@ -112,7 +116,8 @@ private:
 
   Tile normalised(Tile x) {
     Tile square = sumLive(x * x) + normEps;
-    return x / Tile{tile::SqrtOp::create(b, square.type(), square.value), &k};
+    k.noteApprox("rsqrt.approx");
+    return x * k.approx(tile::ApproxKind::Rsqrt, square);
   }
 
   /// Rounded products, then tile.reduce's order over the rows.

@@ -42,7 +42,8 @@ void codegen::scheduleColumns(KernelSchedule &schedule, const Step &step,
                       ")";
 }
 
-void codegen::scheduleSum(KernelSchedule &schedule, const Step &step) {
+void codegen::scheduleSum(KernelSchedule &schedule, const Step &step,
+                          int neighbours) {
   const bool isKn = codegen::isKn(step);
   for (ScheduledOperand &operand : schedule.operands) {
     bool isX = operand.usage == Usage::MatmulX;
@@ -86,16 +87,19 @@ void codegen::scheduleSum(KernelSchedule &schedule, const Step &step) {
     else
       operand.rowStrides = {"1"};
     int bytes = static_cast<int>(dtypeSize(operand.desc.dtype));
-    // 8 neighbouring k a thread.
-    int vector = isPacked ? 4 : std::min(8, 16 / bytes);
-    bool fits = vector > 1 &&
-                operand.align % static_cast<uint64_t>(vector * bytes) == 0;
-    for (size_t d = 0; d < operand.desc.rank(); ++d)
-      fits &= (static_cast<int>(d) == denseDim ? operand.desc.shape[d]
-                                               : operand.desc.strides[d]) %
-                  vector ==
-              0;
-    if (!fits)
+    int vector = isPacked ? neighbours / 2 : std::min(neighbours, 16 / bytes);
+    auto fits = [&] {
+      bool fits = operand.align % static_cast<uint64_t>(vector * bytes) == 0;
+      for (size_t d = 0; d < operand.desc.rank(); ++d)
+        fits &= (static_cast<int>(d) == denseDim ? operand.desc.shape[d]
+                                                 : operand.desc.strides[d]) %
+                    vector ==
+                0;
+      return fits;
+    };
+    while (vector > 1 && !fits())
+      vector /= 2;
+    if (vector < 2)
       continue;
     operand.vector = vector;
     std::string width = std::to_string(vector);

@@ -17,8 +17,10 @@ void scheduleColumns(KernelSchedule &schedule, const Step &step,
                      const Graph &graph, int64_t tileCols);
 
 /// Sets the sum's length, and how x and W step through memory: `colStride` is
-/// the stride along k, `rowStrides` for W the stride along n.
-void scheduleSum(KernelSchedule &schedule, const Step &step);
+/// the stride along k, `rowStrides` for W the stride along n. A thread holds
+/// \p neighbours neighbouring k.
+void scheduleSum(KernelSchedule &schedule, const Step &step,
+                 int neighbours = 8);
 
 /// Makes the kernel a pipeline of asynchronous copies and products where that
 /// can be; else gives false, and `explanation` says why.

@@ -26,23 +26,37 @@ static ReductionOrder treeOrder(int64_t cols, int64_t threadCols, int warps) {
               " warps"};
 }
 
+int64_t codegen::gemvNeighbours(const KernelSchedule &schedule) {
+  return std::min(16, schedule.threadCols);
+}
+
 ReductionOrder codegen::reductionOrder(const KernelSchedule &schedule) {
   if (schedule.plan.family == Family::Matmul)
     return {"min(n, 32) + ceildiv(n, 32)",
             "k ascending in partial sums of 32 fma"};
-  bool isGemv = schedule.plan.family == Family::Gemv;
-  int64_t cols = isGemv ? schedule.tileDepth : schedule.tileCols;
-  ReductionOrder order = treeOrder(cols, schedule.threadCols, schedule.warps);
-  if (!schedule.loopsColumns) {
-    // One fma onto 0 for each element, then the tree.
-    if (isGemv)
-      return {"1 + " + order.depth, "fma, then " + order.text};
+  if (schedule.plan.family == Family::Gemv) {
+    const int64_t n = gemvNeighbours(schedule);
+    ReductionOrder order = treeOrder(schedule.tileDepth / n,
+                                     schedule.threadCols / n, schedule.warps);
+    const std::string count = std::to_string(n);
+    const std::string chunk = std::to_string(schedule.tileDepth);
+    order.depth = "min(n, " + count + ") + " +
+                  (schedule.loopsColumns ? "ceildiv(n, " + chunk + ")" : "1") +
+                  " + " + order.depth;
+    order.text = "fma over " + count + " neighbours, " +
+                 (schedule.loopsColumns
+                      ? "chunks of " + chunk + " added elementwise, then "
+                      : "then ") +
+                 order.text;
     return order;
   }
+  int64_t cols = schedule.tileCols;
+  ReductionOrder order = treeOrder(cols, schedule.threadCols, schedule.warps);
+  if (!schedule.loopsColumns)
+    return order;
   std::string chunk = std::to_string(cols);
   return {"ceildiv(n, " + chunk + ") + " + order.depth,
-          (isGemv ? "fma over chunks of " : "chunks of ") + chunk +
-              " added elementwise, then " + order.text};
+          "chunks of " + chunk + " added elementwise, then " + order.text};
 }
 
 ReductionOrder codegen::normOrder(const KernelSchedule &schedule,

@@ -16,6 +16,9 @@ struct ReductionOrder {
   std::string depth, text;
 };
 
+/// Neighbouring k whose products a thread of a gemv adds up by fma.
+int64_t gemvNeighbours(const KernelSchedule &schedule);
+
 /// Sums along the columns of a row-wise kernel, or along k of a gemv or an fma
 /// matmul.
 ReductionOrder reductionOrder(const KernelSchedule &schedule);

@@ -89,6 +89,16 @@ static Result<void> scheduleElementwise(KernelSchedule &schedule,
                      : cols <= 32  ? 32
                      : cols <= 128 ? 128
                                    : elementwiseTile;
+  // What is read first costs a wait, what is read of it (a gathered row) or is
+  // small (packed weights) needs much of it under way.
+  const bool waits = std::any_of(
+      schedule.operands.begin(), schedule.operands.end(),
+      [](const ScheduledOperand &operand) {
+        return operand.usage == Usage::Table || operand.usage == Usage::Groups;
+      });
+  for (int64_t most = 4 * elementwiseTile; waits && most > tileCols; most /= 2)
+    if (cols % most == 0)
+      tileCols = most;
   Result<int64_t> chunk = parameter(options, "chunk", tileCols, 8, 8192);
   if (!chunk)
     return chunk.error();

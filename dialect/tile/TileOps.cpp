@@ -244,6 +244,20 @@ LogicalResult DotOp::verify() {
                       "the mma.m16n8k16 layout of operand B");
 }
 
+LogicalResult NeighbourDotOp::verify() {
+  LinearLayout layout = layoutOf(getA().getType());
+  const int64_t columns = layout.shape()[colDim];
+  const int64_t sums = getType().getDimSize(colDim);
+  while (layout.shape()[colDim] > sums && layout.hasColumnPairs())
+    layout = layout.halveColumns();
+  if (layout.shape()[colDim] != sums)
+    return emitOpError() << "adds neighbours of one thread, the layout <"
+                         << layoutOf(getA().getType()).text() << "> has none "
+                         << "that make " << sums << " columns of " << columns;
+  return expectLayout(*this, getType(), layout, "result",
+                      "the operands' layout with neighbours as one column");
+}
+
 LogicalResult ReportErrorOp::verify() {
   if (getBad().getType().getDimSize(1) != 1)
     return emitOpError() << "bad must be Rx1, got 1x"

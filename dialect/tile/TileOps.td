@@ -198,10 +198,12 @@ def Tile_UnpackOp : Tile_Op<"unpack", [Pure]> {
   let summary = "the two nibbles of each byte as neighbouring columns";
   let description = [{
     Element (i, 2j) of the result is the low nibble of value[i, j], element
-    (i, 2j + 1) the high one, 0 to 15. The operand's layout is the result's with
-    every two neighbouring columns as one: both lie in one thread.
+    (i, 2j + 1) the high one, 0 to 15, each less `less`. The operand's layout is
+    the result's with every two neighbouring columns as one: both lie in one
+    thread.
   }];
-  let arguments = (ins Tile_TensorOf<[I8], "an i8">:$value);
+  let arguments = (ins Tile_TensorOf<[I8], "an i8">:$value,
+                       DefaultValuedAttr<I32Attr, "0">:$less);
   let results = (outs Tile_TensorOf<[I8], "an i8">:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
@@ -265,6 +267,23 @@ def Tile_SqrtOp : Tile_Op<"sqrt", [Pure, AllTypesMatch<["value", "result"]>]> {
   let arguments = (ins Tile_FloatTensor:$value);
   let results = (outs Tile_FloatTensor:$result);
   let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Tile_NeighbourDotOp
+    : Tile_Op<"neighbour_dot", [Pure, AllTypesMatch<["a", "b"]>]> {
+  let summary = "add the products of neighbouring columns";
+  let description = [{
+        result[i, j] = sum_t a[i, n j + t] * b[i, n j + t]
+
+    where n, a power of two, is the quotient of the numbers of columns. One fma
+    for each t in ascending order, the first onto 0. The result's layout is the
+    operands' with every n neighbouring columns as one: they lie in one thread.
+  }];
+  let arguments = (ins Tile_TensorOf<[F32], "an f32">:$a,
+                       Tile_TensorOf<[F32], "an f32">:$b);
+  let results = (outs Tile_TensorOf<[F32], "an f32">:$result);
+  let assemblyFormat = "$a `,` $b attr-dict `:` type($a) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_ReportErrorOp : Tile_Op<"report_error", [MemoryEffects<[MemWrite]>]> {

@@ -3,8 +3,7 @@
 // Groups of 32 k: 8 neighbours of a thread read one scale and one zero-point.
 // CHECK-LABEL: func @dequant
 // CHECK: tile.load {{.*}}x{{.*}}xi8
-// CHECK: %[[BYTES:.*]] = tile.unpack
-// CHECK: arith.subi %[[BYTES]]
+// CHECK: tile.unpack {{.*}} {less = 8 : i32}
 // CHECK: tile.range {{.*}} {granule = 8 : i32}
 // CHECK: tile.gather
 // CHECK: arith.subf

@@ -1,9 +1,10 @@
 // RUN: tandem-opt %s --split-input-file --insn-lower-to-tile --verify-diagnostics | FileCheck %s
 
-// The state is read once and written once, 16 bytes at a time.
+// The state is read once, before all else, and written once, 16 bytes at a
+// time.
 // CHECK-LABEL: func @gdn_step
-// CHECK: tile.sqrt
 // CHECK: tile.load {{.*}} {vector = 4 : i32} : tensor<128x32xf32
+// CHECK: tile.approx rsqrt
 // CHECK-NOT: tensor<128x32xf32, {{.*}}> = tile.load
 // CHECK: tile.reduce sum
 // CHECK: math.fma {{.*}} : tensor<128x32xf32

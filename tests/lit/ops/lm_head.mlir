@@ -3,7 +3,7 @@
 // Weights are [K, N]: neighbours along k lie a row apart.
 // CHECK-LABEL: func @lm_head
 // CHECK: scf.for
-// CHECK:   math.fma
+// CHECK:   tile.neighbour_dot
 // CHECK: tile.reduce sum
 // CHECK: tile.store
 insn.fused "logits" inputs ["h", "W"] outputs ["y"] {

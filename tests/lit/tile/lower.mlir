@@ -232,3 +232,71 @@ func.func @a_scalar_is_one_load(%p: !llvm.ptr<1>, %y: !llvm.ptr<1>, %i: i64)
   tile.store %r, %y cols(%c0, %w) : tensor<1x64xi64, #row>
   return
 }
+
+// -----
+
+#row = #tile.layout<register = [[0, 1], [0, 2], [0, 4]], lane = [[0, 8], [0, 16], [0, 32], [0, 64], [0, 128]], warp = []>
+#bytes = #tile.layout<register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], warp = []>
+#sum = #tile.layout<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = []>
+
+// A nibble becomes the low bits of 2^23 where it lies, the upper three after one
+// shift; one addition or fma makes it a float. Neighbours add up in a chain.
+// CHECK-LABEL: llvm.func @nibbles_are_floats_in_two_steps
+// CHECK-DAG:     llvm.lshr {{.*}} : i32
+// CHECK-DAG:     "lop3.b32 $0, $1, 15, 1258291200, 0xEA;"
+// CHECK-DAG:     "lop3.b32 $0, $1, 983040, 1258291200, 0xEA;"
+// CHECK-NOT:     llvm.sitofp
+// CHECK:         %[[FIRST:.*]] = llvm.intr.fma(%[[A:.*]], %[[A]], %[[ZERO:.*]]) :
+// CHECK-NEXT:    llvm.intr.fma(%[[B:.*]], %[[B]], %[[ZERO]]) :
+// CHECK-NEXT:    llvm.intr.fma({{.*}}, %[[FIRST]]) :
+func.func @nibbles_are_floats_in_two_steps(%x: !llvm.ptr<1>, %n: i64)
+    attributes {tile.warps = 1 : i32} {
+  %c0 = arith.constant 0 : i64
+  %v = tile.load %x cols(%c0, %n) pad(0 : i8) {vector = 4 : i32} : tensor<1x128xi8, #bytes>
+  %u = tile.unpack %v {less = 8 : i32} : tensor<1x128xi8, #bytes> -> tensor<1x256xi8, #row>
+  %f = arith.sitofp %u : tensor<1x256xi8, #row> to tensor<1x256xf32, #row>
+  %s = tile.neighbour_dot %f, %f : tensor<1x256xf32, #row> -> tensor<1x64xf32, #sum>
+  tile.store %s, %x cols(%c0, %n) : tensor<1x64xf32, #sum>
+  return
+}
+
+// -----
+
+#row = #tile.layout<register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], warp = []>
+
+// CHECK-LABEL: llvm.func @bytes_are_floats_in_two_steps
+// CHECK-COUNT-1: llvm.xor {{.*}} : i32
+// CHECK-NOT:     llvm.xor
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.nvvm.prmt"
+// CHECK-NOT:     llvm.sitofp
+func.func @bytes_are_floats_in_two_steps(%x: !llvm.ptr<1>, %n: i64)
+    attributes {tile.warps = 1 : i32} {
+  %c0 = arith.constant 0 : i64
+  %v = tile.load %x cols(%c0, %n) pad(0 : i8) {vector = 4 : i32} : tensor<1x128xi8, #row>
+  %f = arith.sitofp %v : tensor<1x128xi8, #row> to tensor<1x128xf32, #row>
+  tile.store %f, %x cols(%c0, %n) : tensor<1x128xf32, #row>
+  return
+}
+
+// -----
+
+#row = #tile.layout<register = [[0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [0, 32], [0, 64]], warp = [], repeat = [1, 2]>
+
+// Where all exist, loads do not wait for each other's tests.
+// CHECK-LABEL: llvm.func @whole_tiles_load_in_one_block
+// CHECK:         llvm.cond_br
+// CHECK:         llvm.load {{.*}} vector<4xf32>
+// CHECK-NOT:     llvm.br
+// CHECK:         llvm.load {{.*}} vector<4xf32>
+// CHECK-NEXT:    llvm.br
+// CHECK:         llvm.cond_br
+// CHECK:         llvm.load
+// CHECK:         llvm.cond_br
+// CHECK:         llvm.load
+func.func @whole_tiles_load_in_one_block(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %n: i64)
+    attributes {tile.warps = 1 : i32} {
+  %c0 = arith.constant 0 : i64
+  %v = tile.load %x cols(%c0, %n) pad(0.0 : f32) {vector = 4 : i32} : tensor<1x256xf32, #row>
+  tile.store %v, %y cols(%c0, %n) {vector = 4 : i32} : tensor<1x256xf32, #row>
+  return
+}

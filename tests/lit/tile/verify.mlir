@@ -289,3 +289,14 @@ func.func private @warps() attributes {tile.warps = 3 : i32}
 
 // expected-error @below {{'func.func' op no attribute is named 'tile.wraps'}}
 func.func private @misspelt() attributes {tile.wraps = 4 : i32}
+
+// -----
+
+#row = #tile.layout<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = []>
+#sum = #tile.layout<register = [], lane = [[0, 0], [0, 1], [0, 2], [0, 4], [0, 8]], warp = []>
+func.func @neighbours_lie_in_one_thread(%f: f32) attributes {tile.warps = 1 : i32} {
+  %v = tile.splat %f : f32 -> tensor<1x64xf32, #row>
+  // expected-error @below {{'tile.neighbour_dot' op adds neighbours of one thread, the layout <register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = [], repeat = [1, 1]> has none that make 16 columns of 64}}
+  %s = tile.neighbour_dot %v, %v : tensor<1x64xf32, #row> -> tensor<1x16xf32, #sum>
+  return
+}
