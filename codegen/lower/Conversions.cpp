@@ -224,6 +224,26 @@ Value Emitter::floatToInt(Value f32, bool isUnsigned, int bits) {
   return LLVM::TruncOp::create(b, loc, b.getIntegerType(bits), word);
 }
 
+/// Whether \p op widens what only tile.neighbour_dot reads. Its chains then
+/// widen each number where they use it: all at once would live in as many
+/// registers, and ptxas keeps the order that it gets.
+static bool isLeftToDots(Operation *op) {
+  Type from = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (!getElementTypeOrSelf(op->getResult(0).getType()).isF32() ||
+      !((isa<arith::SIToFPOp>(op) && from.isInteger(8)) ||
+        (isa<arith::ExtFOp>(op) && from.isBF16())))
+    return false;
+  SmallVector<Operation *> open(op->getUsers());
+  while (!open.empty()) {
+    Operation *user = open.pop_back_val();
+    if (isa<tile::BroadcastOp>(user))
+      llvm::append_range(open, user->getUsers());
+    else if (!isa<tile::NeighbourDotOp>(user))
+      return false;
+  }
+  return true;
+}
+
 LogicalResult Emitter::emitConversion(Operation *op) {
   Type from = getElementTypeOrSelf(op->getOperand(0).getType());
   Type to = getElementTypeOrSelf(op->getResult(0).getType());
@@ -233,6 +253,10 @@ LogicalResult Emitter::emitConversion(Operation *op) {
                                 "target is sm_"
                              << smVersion;
   const Registers operand = get(op->getOperand(0));
+  if (isLeftToDots(op)) {
+    set(op->getResult(0), operand);
+    return success();
+  }
   Type result = registerType(to);
   auto eachRegister = [&](llvm::function_ref<Value(Value)> convert) {
     Registers results;

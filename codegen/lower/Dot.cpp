@@ -43,6 +43,18 @@ LogicalResult Emitter::emitNeighbourDot(tile::NeighbourDotOp op) {
   const LinearLayout &from = tile::layoutOf(op.getA().getType());
   const LinearLayout &to = tile::layoutOf(op.getType());
   const Registers a = get(op.getA()), c = get(op.getB());
+  // Operands that emitConversion left as they were (isLeftToDots).
+  llvm::DenseMap<Value, Value> known;
+  auto wide = [&](Value x) {
+    if (x.getType().isF32())
+      return x;
+    Value &result = known[x];
+    if (!result)
+      result = x.getType().isInteger(8)
+                   ? intToFloat(x, /*isUnsigned=*/false, b.getF32Type())
+                   : floatToF32(x, x.getType());
+    return result;
+  };
   const int64_t n = from.shape()[tile::colDim] / to.shape()[tile::colDim];
   std::map<tile::Basis, int64_t> registerAt;
   for (int64_t reg = 0; reg < from.numRegisters(); ++reg)
@@ -54,7 +66,8 @@ LogicalResult Emitter::emitNeighbourDot(tile::NeighbourDotOp op) {
     for (int64_t reg = 0; reg < to.numRegisters(); ++reg) {
       const tile::Basis at = to.registerCoordinate(reg);
       const int64_t source = registerAt.at({at[0], int32_t(at[1] * n + t)});
-      sums[reg] = LLVM::FMAOp::create(b, loc, a[source], c[source], sums[reg]);
+      sums[reg] = LLVM::FMAOp::create(b, loc, wide(a[source]), wide(c[source]),
+                                      sums[reg]);
     }
   set(op.getResult(), std::move(sums));
   return success();

@@ -240,15 +240,19 @@ func.func @a_scalar_is_one_load(%p: !llvm.ptr<1>, %y: !llvm.ptr<1>, %i: i64)
 #sum = #tile.layout<register = [[0, 1]], lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]], warp = []>
 
 // A nibble becomes the low bits of 2^23 where it lies, the upper three after one
-// shift; one addition or fma makes it a float. Neighbours add up in a chain.
+// shift; one addition or fma makes it a float, where the chain of neighbours
+// uses it.
 // CHECK-LABEL: llvm.func @nibbles_are_floats_in_two_steps
-// CHECK-DAG:     llvm.lshr {{.*}} : i32
-// CHECK-DAG:     "lop3.b32 $0, $1, 15, 1258291200, 0xEA;"
-// CHECK-DAG:     "lop3.b32 $0, $1, 983040, 1258291200, 0xEA;"
 // CHECK-NOT:     llvm.sitofp
-// CHECK:         %[[FIRST:.*]] = llvm.intr.fma(%[[A:.*]], %[[A]], %[[ZERO:.*]]) :
-// CHECK-NEXT:    llvm.intr.fma(%[[B:.*]], %[[B]], %[[ZERO]]) :
-// CHECK-NEXT:    llvm.intr.fma({{.*}}, %[[FIRST]]) :
+// CHECK:         "lop3.b32 $0, $1, 15, 1258291200, 0xEA;"
+// CHECK-NOT:     llvm.intr.fma
+// CHECK:         llvm.fadd
+// CHECK:         %[[FIRST:.*]] = llvm.intr.fma(%[[A:.*]], %[[A]], %{{.*}}) :
+// CHECK:         "lop3.b32 $0, $1, 240, 1258291200, 0xEA;"
+// CHECK:         llvm.intr.fma(
+// CHECK:         llvm.intr.fma({{.*}}, %[[FIRST]]) :
+// CHECK-NOT:     llvm.sitofp
+// CHECK:         llvm.return
 func.func @nibbles_are_floats_in_two_steps(%x: !llvm.ptr<1>, %n: i64)
     attributes {tile.warps = 1 : i32} {
   %c0 = arith.constant 0 : i64
