@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/lower/Emitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -77,7 +78,21 @@ Value Emitter::pack(ArrayRef<Value> elements, const Words &words) {
 
 //===--- Windows ----------------------------------------------------------===//
 
-Value Emitter::columnsLeft(Value start, Value end, const LinearLayout &layout) {
+/// Whether \p end is `start + n` with n at least \p cols.
+static bool isFull(Value start, Value end, int64_t cols) {
+  auto sum = end.getDefiningOp<arith::AddIOp>();
+  if (!sum || sum.getLhs() != start)
+    return false;
+  auto count = sum.getRhs().getDefiningOp<arith::ConstantOp>();
+  auto number = count ? dyn_cast<IntegerAttr>(count.getValue()) : IntegerAttr();
+  return number && number.getInt() >= cols;
+}
+
+Value Emitter::columnsLeft(Value startTile, Value endTile,
+                           const LinearLayout &layout) {
+  if (isFull(startTile, endTile, layout.shape()[1]))
+    return Value();
+  Value start = scalar(startTile), end = scalar(endTile);
   // Clamped to [0, columns], so that 32 bits are enough.
   Value left = LLVM::SubOp::create(b, loc, end, start);
   left = LLVM::SMinOp::create(b, loc, left, constant(64, layout.shape()[1]));
@@ -88,8 +103,17 @@ Value Emitter::columnsLeft(Value start, Value end, const LinearLayout &layout) {
 }
 
 Value Emitter::isBefore(int32_t column, Value left) {
+  if (!left)
+    return Value();
   return LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt,
                               constant(32, column), left);
+}
+
+/// A thread that owns nothing has no columns.
+Value Emitter::ofOwner(Value owner, Value left, const LinearLayout &layout) {
+  if (!left)
+    left = constant(32, layout.shape()[1]);
+  return LLVM::SelectOp::create(b, loc, owner, left, constant(32, 0));
 }
 
 /// Elements of \p vector neighbours in one access of at most 16 bytes.
@@ -127,11 +151,12 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   Value start = scalar(op.getStart());
   Value base = scalar(op.getBase());
   Value stride = op.getStride() ? scalar(op.getStride()) : Value();
-  Value left = columnsLeft(start, scalar(op.getEnd()), layout);
+  Value left = columnsLeft(op.getStart(), op.getEnd(), layout);
   // A replica that stores nothing need not read, and must not where the result
   // is written over the operand.
-  if (Value owner = ownerPredicate(layout); owner && isOnlyStored(op))
-    left = LLVM::SelectOp::create(b, loc, owner, left, constant(32, 0));
+  Value owner = ownerPredicate(layout);
+  if (owner && isOnlyStored(op))
+    left = ofOwner(owner, left, layout);
   Value firstColumn = add(start, toI64(threadCoordinate(layout, tile::colDim)));
   if (stride)
     firstColumn = LLVM::MulOp::create(b, loc, firstColumn, stride);
@@ -170,7 +195,7 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
     const int32_t column = layout.registerCoordinate(reg)[tile::colDim];
     Value exists = isBefore(column, left);
     if (!mask.empty())
-      exists = andBits(exists, mask[row]);
+      exists = exists ? andBits(exists, mask[row]) : mask[row];
     Value pointer = rowPointer(rows.empty() ? 0 : row);
     SmallVector<Value> pads(vector / pieceElements, padWord);
     Registers pieces = guarded(exists, pads, [&] {
@@ -274,10 +299,9 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   Value start = scalar(op.getStart());
   Value base = scalar(op.getBase());
   Value stride = op.getStride() ? scalar(op.getStride()) : Value();
-  Value left = columnsLeft(start, scalar(op.getEnd()), layout);
-  Value owner = ownerPredicate(layout);
-  if (owner) // a thread that owns nothing has no columns
-    left = LLVM::SelectOp::create(b, loc, owner, left, constant(32, 0));
+  Value left = columnsLeft(op.getStart(), op.getEnd(), layout);
+  if (Value owner = ownerPredicate(layout))
+    left = ofOwner(owner, left, layout);
   Value firstColumn = add(start, toI64(threadCoordinate(layout, tile::colDim)));
   if (stride)
     firstColumn = LLVM::MulOp::create(b, loc, firstColumn, stride);
@@ -297,7 +321,7 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
     const int32_t column = layout.registerCoordinate(reg)[tile::colDim];
     Value exists = isBefore(column, left);
     if (!mask.empty())
-      exists = andBits(exists, mask[row]);
+      exists = exists ? andBits(exists, mask[row]) : mask[row];
     Value pointer = rowPointers[rows.empty() ? 0 : row];
     guarded(exists, {}, [&] {
       for (int piece = 0; piece < vector; piece += pieceElements) {
@@ -331,8 +355,12 @@ LogicalResult Emitter::emitMask(tile::MaskOp op) {
       number && isa<IntegerType>(element))
     fillAttr = b.getIntegerAttr(element, number.getValue().bitcastToAPInt());
   Value fill = constant(element, fillAttr);
-  Value left = columnsLeft(scalar(op.getStart()), scalar(op.getEnd()), layout);
+  Value left = columnsLeft(op.getStart(), op.getEnd(), layout);
   const Registers operand = get(op.getValue());
+  if (!left) {
+    set(op.getResult(), Registers(operand));
+    return success();
+  }
   llvm::SmallDenseMap<int32_t, Value> tests;
   Registers results;
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
