@@ -46,6 +46,21 @@ void Emitter::unpack(Value access, const Words &words, Type element,
       out.push_back(word);
       continue;
     }
+    if (words.perWord == 2 && element.getIntOrFloatBitWidth() == 16) {
+      // As shifts, which merge with a conversion that follows: a bf16 in the
+      // high half becomes f32 by one `and`.
+      Type half = b.getI16Type();
+      for (int i = 0; i < 2; ++i) {
+        Value bits = word;
+        if (i)
+          bits = LLVM::LShrOp::create(b, loc, bits, constant(32, 16));
+        bits = LLVM::TruncOp::create(b, loc, half, bits);
+        out.push_back(element == half
+                          ? bits
+                          : LLVM::BitcastOp::create(b, loc, element, bits));
+      }
+      continue;
+    }
     Value parts = LLVM::BitcastOp::create(
         b, loc, VectorType::get({int64_t(words.perWord)}, element), word);
     for (int i = 0; i < words.perWord; ++i)

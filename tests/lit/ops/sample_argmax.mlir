@@ -6,7 +6,8 @@
 // CHECK: arith.cmpf oeq
 // CHECK: arith.cmpf uno
 // CHECK: %[[COLUMN:.*]] = arith.xori
-// CHECK: %[[BEST:.*]] = arith.select %{{.*}}, %[[COLUMN]]
+// CHECK: %[[HELD:.*]] = tile.broadcast %[[COLUMN]]
+// CHECK: %[[BEST:.*]] = arith.select %{{.*}}, %[[HELD]]
 // CHECK: %[[MASKED:.*]] = tile.mask %[[BEST]] {{.*}} fill(0 : i32)
 // CHECK: tile.reduce maxu %[[MASKED]]
 // CHECK: arith.xori
