@@ -78,7 +78,8 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
       << schedule.tileDepth << ' ' << schedule.warps << ' '
       << schedule.threadCols << ' ' << schedule.headDim
       << schedule.newHeadsAreJoined << ' ' << schedule.tilesARound << ' '
-      << schedule.splitsColumns << schedule.loopsColumns
+      << schedule.splitsColumns << schedule.fillsColumns
+      << schedule.sharesOuterRuns << schedule.loopsColumns
       << schedule.usesTensorCore << ' ' << dtypeName(schedule.dotType)
       << "\nrows " << schedule.rows;
   for (const std::string &size : schedule.rowSizes)

@@ -211,6 +211,47 @@ LogicalResult Emitter::emitConstant(Operation *op) {
   return success();
 }
 
+static bool isConstantIn(Value value, double least, double most) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                        : DenseElementsAttr();
+  if (!dense || !dense.isSplat() || !dense.getElementType().isF32())
+    return false;
+  const double number = dense.getSplatValue<APFloat>().convertToDouble();
+  return number >= least && number <= most;
+}
+
+/// Whether \p value is written as |x|: bits without the sign.
+static bool isMagnitude(Value value) {
+  auto cast = value.getDefiningOp<arith::BitcastOp>();
+  auto bits = cast ? cast.getIn().getDefiningOp<arith::AndIOp>() : nullptr;
+  auto mask = bits ? bits.getRhs().getDefiningOp<arith::ConstantOp>() : nullptr;
+  auto dense =
+      mask ? dyn_cast<DenseElementsAttr>(mask.getValue()) : DenseElementsAttr();
+  return dense && dense.isSplat() && dense.getElementType().isInteger(32) &&
+         dense.getSplatValue<APInt>() == 0x7fffffff;
+}
+
+/// Whether \p value is NaN or has a normal reciprocal and is normal, as the
+/// code that computes it says: c + min(|x|, d) or c + 2^(-|x| d) with positive
+/// constants. Then flushing changes nothing and saves six instructions.
+static bool staysNormal(Value value) {
+  constexpr double most = 0x1p100;
+  auto sum = value.getDefiningOp<arith::AddFOp>();
+  if (!sum || !isConstantIn(sum.getRhs(), 1, most))
+    return false;
+  if (auto least = sum.getLhs().getDefiningOp<arith::MinimumFOp>())
+    return isMagnitude(least.getLhs()) && isConstantIn(least.getRhs(), 0, most);
+  auto power = sum.getLhs().getDefiningOp<tile::ApproxOp>();
+  if (!power || power.getKind() != tile::ApproxKind::Ex2)
+    return false;
+  auto product = power.getValue().getDefiningOp<arith::MulFOp>();
+  auto minus =
+      product ? product.getLhs().getDefiningOp<arith::NegFOp>() : nullptr;
+  return minus && isMagnitude(minus.getOperand()) &&
+         isConstantIn(product.getRhs(), 0, most);
+}
+
 Value Emitter::emitApprox(tile::ApproxKind kind, Value x) {
   Type f32 = b.getF32Type();
   switch (kind) {
@@ -231,7 +272,11 @@ Value Emitter::emitApprox(tile::ApproxKind kind, Value x) {
 
 Value Emitter::emitOne(Operation *op, ValueRange args) {
   if (auto approx = dyn_cast<tile::ApproxOp>(op))
-    return emitApprox(approx.getKind(), args[0]);
+    return approx.getKind() == tile::ApproxKind::Rcp &&
+                   staysNormal(approx.getValue())
+               ? intrinsic("llvm.nvvm.rcp.approx.ftz.f", b.getF32Type(),
+                           args[0])
+               : emitApprox(approx.getKind(), args[0]);
   if (isa<arith::BitcastOp>(op)) {
     Type type = registerType(op->getResult(0).getType());
     if (args[0].getType() == type)

@@ -126,10 +126,13 @@ private:
   mlir::LogicalResult emitRange(tile::RangeOp op);
   mlir::LogicalResult emitReportError(tile::ReportErrorOp op);
   /// i32: columns of the tile before the end, counted from this thread's first
-  /// column; register column c exists when c < it.
+  /// column; register column c exists when c < it. Null where the window is
+  /// written as `start + n` with n columns or more, so that all exist.
   mlir::Value columnsLeft(mlir::Value start, mlir::Value end,
                           const tile::LinearLayout &layout);
   mlir::Value isBefore(int32_t column, mlir::Value left);
+  mlir::Value ofOwner(mlir::Value owner, mlir::Value left,
+                      const tile::LinearLayout &layout);
 
   //===--- Words.cpp
   //-------------------------------------------------------===//

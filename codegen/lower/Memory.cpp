@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/lower/Emitter.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -19,7 +20,21 @@ using tile::LinearLayout;
 
 //===--- Windows ----------------------------------------------------------===//
 
-Value Emitter::columnsLeft(Value start, Value end, const LinearLayout &layout) {
+/// Whether \p end is `start + n` with n at least \p cols.
+static bool isFull(Value start, Value end, int64_t cols) {
+  auto sum = end.getDefiningOp<arith::AddIOp>();
+  if (!sum || sum.getLhs() != start)
+    return false;
+  auto count = sum.getRhs().getDefiningOp<arith::ConstantOp>();
+  auto number = count ? dyn_cast<IntegerAttr>(count.getValue()) : IntegerAttr();
+  return number && number.getInt() >= cols;
+}
+
+Value Emitter::columnsLeft(Value startTile, Value endTile,
+                           const LinearLayout &layout) {
+  if (isFull(startTile, endTile, layout.shape()[1]))
+    return Value();
+  Value start = scalar(startTile), end = scalar(endTile);
   // Clamped to [0, columns], so that 32 bits are enough.
   Value left = LLVM::SubOp::create(b, loc, end, start);
   left = LLVM::SMinOp::create(b, loc, left, constant(64, layout.shape()[1]));
@@ -30,8 +45,17 @@ Value Emitter::columnsLeft(Value start, Value end, const LinearLayout &layout) {
 }
 
 Value Emitter::isBefore(int32_t column, Value left) {
+  if (!left)
+    return Value();
   return LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt,
                               constant(32, column), left);
+}
+
+/// A thread that owns nothing has no columns.
+Value Emitter::ofOwner(Value owner, Value left, const LinearLayout &layout) {
+  if (!left)
+    left = constant(32, layout.shape()[1]);
+  return LLVM::SelectOp::create(b, loc, owner, left, constant(32, 0));
 }
 
 /// Elements of \p vector neighbours in one access of at most 16 bytes.
@@ -69,11 +93,12 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   Value start = scalar(op.getStart());
   Value base = scalar(op.getBase());
   Value stride = op.getStride() ? scalar(op.getStride()) : Value();
-  Value left = columnsLeft(start, scalar(op.getEnd()), layout);
+  Value left = columnsLeft(op.getStart(), op.getEnd(), layout);
   // A replica that stores nothing need not read, and must not where the result
   // is written over the operand.
-  if (Value owner = ownerPredicate(layout); owner && isOnlyStored(op))
-    left = LLVM::SelectOp::create(b, loc, owner, left, constant(32, 0));
+  Value owner = ownerPredicate(layout);
+  if (owner && isOnlyStored(op))
+    left = ofOwner(owner, left, layout);
   Value firstColumn = add(start, toI64(threadCoordinate(layout, tile::colDim)));
   if (stride)
     firstColumn = LLVM::MulOp::create(b, loc, firstColumn, stride);
@@ -134,7 +159,7 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   auto guardedLoad = [&](int64_t reg) {
     Value exists = isBefore(columnOf(reg), left);
     if (!mask.empty())
-      exists = andBits(exists, mask[rowOf(reg)]);
+      exists = exists ? andBits(exists, mask[rowOf(reg)]) : mask[rowOf(reg)];
     SmallVector<Value> pads(vector / pieceElements, padWord);
     return guarded(exists, pads, [&] {
       Registers loaded;
@@ -147,6 +172,9 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
   Registers pieces;
   if (count == vector) {
     pieces = guardedLoad(0);
+  } else if (!left && mask.empty()) {
+    for (int64_t reg = 0; reg < count; reg += vector)
+      loadAt(reg, pieces);
   } else {
     // Where all exist, one block starts all accesses: ptxas lets predicated
     // ones wait for what was read before them.
@@ -159,7 +187,7 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
     }
     Value all = isBefore(last, left);
     for (Value condition : conditions)
-      all = andBits(all, condition);
+      all = all ? andBits(all, condition) : condition;
     Block *whole = newBlock(), *partly = newBlock();
     Block *after =
         newBlock(SmallVector<Type>(size_t(count / pieceElements), words.type));
@@ -259,10 +287,9 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   Value start = scalar(op.getStart());
   Value base = scalar(op.getBase());
   Value stride = op.getStride() ? scalar(op.getStride()) : Value();
-  Value left = columnsLeft(start, scalar(op.getEnd()), layout);
-  Value owner = ownerPredicate(layout);
-  if (owner) // a thread that owns nothing has no columns
-    left = LLVM::SelectOp::create(b, loc, owner, left, constant(32, 0));
+  Value left = columnsLeft(op.getStart(), op.getEnd(), layout);
+  if (Value owner = ownerPredicate(layout))
+    left = ofOwner(owner, left, layout);
   Value firstColumn = add(start, toI64(threadCoordinate(layout, tile::colDim)));
   if (stride)
     firstColumn = LLVM::MulOp::create(b, loc, firstColumn, stride);
@@ -282,7 +309,7 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
     const int32_t column = layout.registerCoordinate(reg)[tile::colDim];
     Value exists = isBefore(column, left);
     if (!mask.empty())
-      exists = andBits(exists, mask[row]);
+      exists = exists ? andBits(exists, mask[row]) : mask[row];
     Value pointer = rowPointers[rows.empty() ? 0 : row];
     guarded(exists, {}, [&] {
       for (int piece = 0; piece < vector; piece += pieceElements) {
@@ -316,8 +343,12 @@ LogicalResult Emitter::emitMask(tile::MaskOp op) {
       number && isa<IntegerType>(element))
     fillAttr = b.getIntegerAttr(element, number.getValue().bitcastToAPInt());
   Value fill = constant(element, fillAttr);
-  Value left = columnsLeft(scalar(op.getStart()), scalar(op.getEnd()), layout);
+  Value left = columnsLeft(op.getStart(), op.getEnd(), layout);
   const Registers operand = get(op.getValue());
+  if (!left) {
+    set(op.getResult(), Registers(operand));
+    return success();
+  }
   llvm::SmallDenseMap<int32_t, Value> tests;
   Registers results;
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {

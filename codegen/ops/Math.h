@@ -20,8 +20,9 @@ Tile exp(Tile x);
 Tile sigmoid(Tile x);
 
 /// Phi(x) = erfc(-x / sqrt(2)) / 2, with relative accuracy in the negative
-/// tail. Notes `erfc`.
-Tile gaussianCdf(Tile x);
+/// tail. Notes `erfc`. \p isNarrow: x has at most 12 significant bits, so that
+/// its square is exact.
+Tile gaussianCdf(Tile x, bool isNarrow);
 
 /// erfc(x), with relative accuracy in the positive tail. Notes `erfc`.
 Tile erfc(Tile x);

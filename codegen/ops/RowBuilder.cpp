@@ -233,7 +233,10 @@ void RowBuilder::place() {
     if (schedule.colBegin != "0")
       colStart = arith::AddIOp::create(b, colStart, scalar(schedule.colBegin));
   }
-  colEnd = scalar(schedule.colEnd);
+  colEnd = schedule.fillsColumns
+               ? Value(arith::AddIOp::create(b, colStart,
+                                             scalarConstant(schedule.tileCols)))
+               : scalar(schedule.colEnd);
   firstRow =
       arith::MulIOp::create(b, rowBlock, scalarConstant(schedule.tileRows));
   rows = rowsIn(rowLayout);
@@ -328,6 +331,17 @@ Value RowBuilder::offsetsOf(const Rows &rows, const ScheduledOperand &operand) {
   if (!isX && !operand.colStride.empty())
     add(gemvColumns, operand.colStride);
   return sum;
+}
+
+Value RowBuilder::firstRowOffset(const ScheduledOperand &operand) {
+  Rows first;
+  first.indices = splitIndex(
+      schedule.rowRuns.size(), firstRow,
+      [&](size_t run) { return scalar(schedule.rowSizes[run]); }, b);
+  Value offset = offsetsOf(first, operand);
+  if (!offset)
+    return offset;
+  return tile::SplatOp::create(b, typeOf(b.getI64Type(), false, false), offset);
 }
 
 Value RowBuilder::rowOffsets(const ScheduledOperand &operand) {

@@ -153,6 +153,8 @@ public:
   mlir::Value colStart, colEnd;
   /// Offset of each row of the tile in \p operand; null when it is 0.
   mlir::Value rowOffsets(const ScheduledOperand &operand);
+  /// That of its first row, as a 1x1 tile.
+  mlir::Value firstRowOffset(const ScheduledOperand &operand);
   mlir::Value loadTile(const ScheduledOperand &operand, mlir::Value base,
                        mlir::RankedTensorType type, mlir::Value rows,
                        mlir::Value mask, mlir::Value start, mlir::Value end,

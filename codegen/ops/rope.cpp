@@ -51,15 +51,18 @@ private:
     return arith::SelectOp::create(b, condition, yes, no);
   }
 
-  /// f32(position) of each row.
+  /// f32(position) of each row, or of all: then one angle serves all heads that
+  /// a thread holds.
   Tile position() {
-    const bool hasRows = positions.variesByRow();
+    const bool isShared = k.plan().sharesOuterRuns;
+    const bool hasRows = positions.variesByRow() && !isShared;
     RankedTensorType type =
         k.typeOf(k.elementType(positions.desc.dtype), hasRows, false);
-    Value raw =
-        k.loadTile(positions, k.pointer(positions), type,
-                   k.rowOffsets(positions), hasRows ? k.maskOfRows() : Value(),
-                   k.scalarConstant(0), k.scalarConstant(1), "1", 1);
+    Value raw = k.loadTile(positions, k.pointer(positions), type,
+                           isShared ? k.firstRowOffset(positions)
+                                    : k.rowOffsets(positions),
+                           hasRows ? k.maskOfRows() : Value(),
+                           k.scalarConstant(0), k.scalarConstant(1), "1", 1);
     return k.convert(positions.desc.dtype, DType::F32, {raw, &k});
   }
 

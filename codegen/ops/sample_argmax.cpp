@@ -7,43 +7,28 @@ using namespace tandem::codegen;
 
 using namespace mlir;
 
-/// Each logit becomes a key that orders as unsigned: the f32 order, with -0 as
-/// +0 and NaN above everything; below it the complement of the column, so that
-/// among equal keys the lowest column is the largest.
-static Tile orderedKey(RowBuilder &k, Tile x) {
-  ImplicitLocOpBuilder &b = k.ops();
-  Type i32 = b.getI32Type(), i64 = b.getI64Type();
-  x = x + 0.0; // -0 becomes +0
-  auto intType = cast<RankedTensorType>(x.type().clone(i32));
-  Tile bits = {arith::BitcastOp::create(b, intType, x.value), &k};
-  Tile sign = {
-      arith::ShRSIOp::create(b, bits.value, k.likeInt(bits, i32, 31).value),
-      &k};
-  // Negative: all bits flip; otherwise only the sign does.
-  Value flip = arith::OrIOp::create(b, sign.value,
-                                    k.likeInt(bits, i32, 0x80000000).value);
-  Tile ordered = {arith::XOrIOp::create(b, bits.value, flip), &k};
-  ordered = k.select(isNan(x), k.likeInt(bits, i32, 0xffffffff), ordered);
-  auto wide = cast<RankedTensorType>(x.type().clone(i64));
-  Tile high = {arith::ExtUIOp::create(b, wide, ordered.value), &k};
-  return {arith::ShLIOp::create(b, high.value, k.likeInt(high, i64, 32).value),
-          &k};
-}
-
+/// The largest logit first, NaN above everything; then, among the columns that
+/// hold it, the one with the largest complement, which is the lowest. -0 equals
+/// +0, and where the largest is NaN, only NaN answers to it.
 static void emit(RowBuilder &k) {
   ImplicitLocOpBuilder &b = k.ops();
-  Type i64 = b.getI64Type();
-  Tile key = orderedKey(k, k.input32(0));
+  Type i32 = b.getI32Type();
+  Tile x = k.input32(0);
+  Tile largest = k.reduceMax(x);
+  k.unify(x, largest);
+  Value isLargest = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x.value,
+                                          largest.value);
+  isLargest = arith::OrIOp::create(b, isLargest, isNan(x).value);
   Tile column = k.spaceColumns();
-  k.unify(key, column);
-  Tile lowBits = k.likeInt(column, i64, 0xffffffff);
-  Value complement = arith::XOrIOp::create(b, column.value, lowBits.value);
-  Tile packed = {arith::OrIOp::create(b, key.value, complement), &k};
-  Tile best = k.reduceMaxUnsigned(packed);
-  Value index = arith::XOrIOp::create(b, best.value,
-                                      k.likeInt(best, i64, 0xffffffff).value);
-  auto i32 = cast<RankedTensorType>(best.type().clone(b.getI32Type()));
-  k.resultRaw({arith::TruncIOp::create(b, i32, index), &k});
+  auto narrow = cast<RankedTensorType>(column.type().clone(i32));
+  column.value = arith::TruncIOp::create(b, narrow, column.value);
+  column.value =
+      arith::XOrIOp::create(b, column.value, k.likeInt(column, i32, ~0u).value);
+  Tile best = k.reduceMaxUnsigned(
+      k.select({isLargest, &k}, column, k.likeInt(column, i32, 0)));
+  k.resultRaw(
+      {arith::XOrIOp::create(b, best.value, k.likeInt(best, i32, ~0u).value),
+       &k});
 }
 
 OpLowering codegen::lowering_sample_argmax() { return {emit}; }

@@ -10,6 +10,9 @@
 // an input that an earlier loop reads. Column values are computed again in each
 // loop that needs them; row values are computed once.
 //
+// Chunks whose columns all exist come first, without masks; what is left of the
+// row follows.
+//
 // Numbers: a row's elements are added chunk by chunk in ascending order, then
 // by tile.reduce's order, whatever the number of rows.
 //
@@ -183,8 +186,27 @@ private:
       init.push_back(identity(reduce));
     Value from = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
     Value step = arith::ConstantOp::create(b, b.getI64IntegerAttr(chunk));
-    auto loop =
-        scf::ForOp::create(b, from, rowMap.lookupOrDefault(end), step, init);
+    Value last = rowMap.lookupOrDefault(end);
+    Value rest = arith::RemUIOp::create(b, last, step);
+    Value whole = arith::SubIOp::create(b, last, rest);
+    ValueRange sums =
+        emitChunks(reduces, roots, from, whole, init, /*areFull=*/true);
+    init.assign(sums.begin(), sums.end());
+    sums = emitChunks(reduces, roots, whole, last, init, /*areFull=*/false);
+    for (auto [reduce, sum] : llvm::zip(reduces, sums)) {
+      Value row =
+          tile::ReduceOp::create(b, reduce.getType(), reduce.getKind(), sum);
+      rowMap.map(reduce.getResult(), row);
+    }
+  }
+
+  /// A loop over [from, to): over chunks whose columns all exist, or over the
+  /// one that is left.
+  ValueRange emitChunks(MutableArrayRef<tile::ReduceOp> reduces,
+                        ArrayRef<Operation *> roots, Value from, Value to,
+                        ArrayRef<Value> init, bool areFull) {
+    Value step = arith::ConstantOp::create(b, b.getI64IntegerAttr(chunk));
+    auto loop = scf::ForOp::create(b, from, to, step, init);
     OpBuilder::InsertPoint after = b.saveInsertionPoint();
     if (loop.getBody()->mightHaveTerminator())
       b.setInsertionPoint(loop.getBody()->getTerminator());
@@ -192,6 +214,8 @@ private:
       b.setInsertionPointToEnd(loop.getBody());
     IRMapping map = rowMap;
     map.map(start, loop.getInductionVar());
+    if (areFull)
+      map.map(end, arith::AddIOp::create(b, loop.getInductionVar(), step));
     for (Operation *op : sliceOf(roots))
       b.clone(*op, map);
     SmallVector<Value> next;
@@ -204,11 +228,7 @@ private:
     if (!init.empty())
       scf::YieldOp::create(b, next);
     b.restoreInsertionPoint(after);
-    for (auto [reduce, sum] : llvm::zip(reduces, loop.getResults())) {
-      Value row =
-          tile::ReduceOp::create(b, reduce.getType(), reduce.getKind(), sum);
-      rowMap.map(reduce.getResult(), row);
-    }
+    return loop.getResults();
   }
 
   func::FuncOp kernel;

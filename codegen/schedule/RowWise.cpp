@@ -23,11 +23,18 @@ using namespace tandem::codegen;
 static constexpr int reduceThreadCols = 8;
 /// Columns that a warp then holds.
 static constexpr int64_t warpCols = 32 * reduceThreadCols;
-/// 16 warps of 8 columns a thread leave 128 registers each, enough for a dozen
-/// live f32 tiles.
-static constexpr int64_t defaultBlock = 4096;
+/// 16 columns of each thread of 16 warps: read once, and two CTAs an SM.
+static constexpr int64_t defaultBlock = 8192;
+/// 32 columns a thread: four 16-byte loads of each operand on their way at
+/// once, because a call with few long rows has few CTAs.
+static constexpr int64_t defaultChunk = 16384;
 /// Elements of an elementwise tile: 8 for each of 128 threads.
 static constexpr int64_t elementwiseTile = 1024;
+
+/// Heads of a token in one tile, and elements of a thread there: 8 heads share
+/// each angle.
+static constexpr int64_t maxHeadsTogether = 32;
+static constexpr int64_t turnedByThread = 64;
 
 static std::string ceilDiv(const std::string &size, int64_t tile) {
   return "ceildiv(" + size + ", " + std::to_string(tile) + ")";
@@ -45,7 +52,10 @@ static Result<void> scheduleReduction(KernelSchedule &schedule,
     return block.error();
   // At least 32, so that the chain of additions keeps within its licence.
   Result<int64_t> chunk =
-      parameter(options, "chunk", std::max<int64_t>(*block, 32), 32, 8192);
+      parameter(options, "chunk",
+                options.set.contains("block") ? std::max<int64_t>(*block, 32)
+                                              : defaultChunk,
+                32, 32768);
   if (!chunk)
     return chunk.error();
   schedule.loopsColumns = cols > *block;
@@ -75,14 +85,39 @@ static Result<void> scheduleReduction(KernelSchedule &schedule,
     schedule.require(schedule.cols + " <= " + std::to_string(schedule.tileCols),
                      "a row fits in one tile of " +
                          std::to_string(schedule.tileCols) + " columns");
+  if (cols == schedule.tileCols) {
+    schedule.fillsColumns = true;
+    schedule.require(schedule.cols + " == " + std::to_string(cols),
+                     "a row fills its tile");
+  }
   schedule.colEnd = schedule.cols;
   chooseVectors(schedule, reduceThreadCols);
   schedule.grid[0] = ceilDiv(schedule.rows, schedule.tileRows);
   return {};
 }
 
+/// How many of the last run's rows may share a position: all heads of a token
+/// turn by one angle, which costs more than all else.
+static int64_t rowsOfAPosition(const KernelSchedule &schedule,
+                               const ScheduleInput &input) {
+  int64_t rows = 1;
+  for (int step : schedule.plan.steps) {
+    if (input.recipe.steps[step].op != Opcode::ROPE)
+      continue;
+    const ScheduledOperand *positions =
+        schedule.find(input.graph.args[step][1], Usage::Positions);
+    if (!positions || schedule.rowRuns.empty() ||
+        !positions->rowStrides.back().empty())
+      return 1;
+    const int64_t heads = runSize(schedule, schedule.rowRuns.back());
+    rows = std::clamp<int64_t>(heads & -heads, 1, maxHeadsTogether);
+  }
+  return rows;
+}
+
 static Result<void> scheduleElementwise(KernelSchedule &schedule,
-                                        const CompileOptions &options) {
+                                        const ScheduleInput &input) {
+  const CompileOptions &options = input.options;
   int64_t cols = runSize(schedule, schedule.colRun);
   // Few classes, so that calls of many sizes share a kernel.
   int64_t tileCols = cols <= 8     ? 8
@@ -102,17 +137,35 @@ static Result<void> scheduleElementwise(KernelSchedule &schedule,
   Result<int64_t> chunk = parameter(options, "chunk", tileCols, 8, 8192);
   if (!chunk)
     return chunk.error();
-  Result<int64_t> warps = parameter(options, "warps", 4, 1, 16);
-  if (!warps)
-    return warps.error();
+  const int64_t together = rowsOfAPosition(schedule, input);
   Result<int64_t> rows = parameter(
-      options, "rows", std::max<int64_t>(1, elementwiseTile / *chunk), 1, 1024);
+      options, "rows",
+      together > 1 ? together : std::max<int64_t>(1, elementwiseTile / *chunk),
+      1, 1024);
   if (!rows)
     return rows.error();
+  const int64_t turned = *rows * *chunk / (32 * turnedByThread);
+  Result<int64_t> warps =
+      parameter(options, "warps",
+                together > 1 ? std::clamp<int64_t>(turned, 1, 4) : 4, 1, 16);
+  if (!warps)
+    return warps.error();
+  if (*rows > 1 && *rows <= together) {
+    schedule.sharesOuterRuns = true;
+    schedule.require("(" + schedule.rowSizes.back() + ") % " +
+                         std::to_string(*rows) + " == 0",
+                     "rows of a tile share a position");
+  }
   schedule.tileCols = *chunk;
   schedule.tileRows = *rows;
   schedule.warps = static_cast<int>(*warps);
   schedule.splitsColumns = true;
+  if (cols % schedule.tileCols == 0) {
+    schedule.fillsColumns = true;
+    schedule.require("(" + schedule.cols + ") % " +
+                         std::to_string(schedule.tileCols) + " == 0",
+                     "columns fill their tiles");
+  }
   schedule.colEnd = schedule.cols;
   schedule.colTiles = ceilDiv(schedule.cols, schedule.tileCols);
   chooseVectors(schedule, 8);
@@ -174,9 +227,8 @@ Result<void> codegen::scheduleRows(KernelSchedule &schedule,
     default:
       break;
     }
-  Result<void> done = isReduction
-                          ? scheduleReduction(schedule, input.options)
-                          : scheduleElementwise(schedule, input.options);
+  Result<void> done = isReduction ? scheduleReduction(schedule, input.options)
+                                  : scheduleElementwise(schedule, input);
   if (!done)
     return done.error();
   schedulePartners(schedule, input);

@@ -125,6 +125,10 @@ struct KernelSchedule {
   int tilesARound = 1;
   /// Columns are cut into tiles that are different CTAs (no reductions).
   bool splitsColumns = false;
+  /// Row-wise: every tile's columns all exist.
+  bool fillsColumns = false;
+  /// Row-wise: a tile's rows share the indices of all runs but the last.
+  bool sharesOuterRuns = false;
   /// Rows are longer than a tile: `tile-loop-columns` cuts them.
   bool loopsColumns = false;
   /// Matmul: the type of both operands where they meet: f16 or bf16 in

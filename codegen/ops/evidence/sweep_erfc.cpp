@@ -2,9 +2,9 @@
 //
 // Replays the f32 arithmetic of gaussianTail (codegen/ops/Math.cpp) on every
 // f32 in [0, 15], with ex2 off by its licensed 2.06 ulp in either direction,
-// against erfcl: for the Gaussian's tail at x and for erfc(x) itself. Prints
-// the largest relative errors where the result is at least 2^-126. `sweep_erfc
-// STEP` takes every STEP-th.
+// and the reciprocal off by one, against erfcl: for the Gaussian's tail at x
+// and for erfc(x) itself. Prints the largest relative errors where the result
+// is at least 2^-126. `sweep_erfc STEP` takes every STEP-th.
 //
 //===----------------------------------------------------------------------===//
 #include <cmath>
@@ -16,8 +16,9 @@
 
 #include "codegen/ops/ErfcCoefficients.inc"
 
-static float tail(float a, float z, double scale, double nudge) {
-  float t = 1.0f / (a + tailK);
+static float tail(float a, float z, double scale, double nudge,
+                  double reciprocalNudge) {
+  float t = static_cast<float>((1 + reciprocalNudge) / double(a + tailK));
   float s = std::fma(t, tailA, tailB);
   constexpr int count = sizeof(tailCoefficients) / sizeof(float);
   float p = tailCoefficients[count - 1];
@@ -53,9 +54,11 @@ static void sweep(bool isErfc, uint32_t step) {
       break;
     const double log2e = 0x1.71547652b82fep+0;
     const float rootTwo = 0x1.6a09e667f3bcdp+0;
-    for (double nudge : {-2.06 * 0x1p-23, 2.06 * 0x1p-23}) {
-      double value = isErfc ? 2 * tail(x * rootTwo, x, log2e, nudge)
-                            : tail(x, x, log2e / 2, nudge);
+    for (int signs = 0; signs < 4; ++signs) {
+      const double nudge = (signs & 1 ? 2.06 : -2.06) * 0x1p-23;
+      const double other = signs & 2 ? 0x1p-23 : -0x1p-23;
+      double value = isErfc ? 2 * tail(x * rootTwo, x, log2e, nudge, other)
+                            : tail(x, x, log2e / 2, nudge, other);
       double error = std::fabs(value / exact - 1);
       if (error > worst) {
         worst = error;

@@ -2,7 +2,7 @@
 
 // The exact form keeps the square's rounding error, so that the tail is right.
 // CHECK-LABEL: func @gelu
-// CHECK: arith.divf
+// CHECK: tile.approx rcp
 // CHECK: %[[H:.*]] = arith.mulf %[[A:.*]], %[[A]]
 // CHECK: %[[MINUS:.*]] = arith.negf %[[H]]
 // CHECK: math.fma %[[A]], %[[A]], %[[MINUS]]
@@ -16,11 +16,11 @@ insn.fused "exact" inputs ["x"] outputs ["y"] {
 
 // -----
 
-// The tanh form is x sigmoid(2u): one exponential, one division, no tanh.
+// The tanh form is x sigmoid(2u): one exponential, one reciprocal, no tanh.
 // CHECK-LABEL: func @gelu
 // CHECK-NOT: tile.approx tanh
 // CHECK: tile.approx ex2
-// CHECK: arith.divf
+// CHECK: tile.approx rcp
 insn.fused "tanh" inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<4x64xf32>):
   %y = insn.gelu %x {approximate = "tanh"} : (tensor<4x64xf32>) -> tensor<4x64xf32>

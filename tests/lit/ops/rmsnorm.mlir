@@ -19,18 +19,21 @@ insn.fused "norm" inputs ["x", "w"] outputs ["y"] {
 
 // -----
 
-// Rows that are longer than a tile: one loop sums, the next one normalises.
+// Rows that are longer than a tile: one loop sums, the next one normalises,
+// each first over full chunks.
 // CHECK-LABEL: func @rmsnorm
-// CHECK: %[[ACC:.*]] = scf.for
+// CHECK: %[[FULL:.*]] = scf.for
+// CHECK-NOT: tile.store
+// CHECK: %[[ACC:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[FULL]])
 // CHECK-NOT: tile.store
 // CHECK: tile.reduce sum %[[ACC]]
 // CHECK: tile.approx rsqrt
 // CHECK: scf.for
 // CHECK: tile.store
 insn.fused "long" inputs ["x", "w"] outputs ["y"] {
-^bb0(%x: tensor<?x8192xf32, #insn.dims<"M", 8192>>, %w: tensor<8192xf32>):
-  %y = insn.rmsnorm %x, %w : (tensor<?x8192xf32, #insn.dims<"M", 8192>>, tensor<8192xf32>) -> tensor<?x8192xf32, #insn.dims<"M", 8192>>
-  insn.yield %y : tensor<?x8192xf32, #insn.dims<"M", 8192>>
+^bb0(%x: tensor<?x32768xf32, #insn.dims<"M", 32768>>, %w: tensor<32768xf32>):
+  %y = insn.rmsnorm %x, %w : (tensor<?x32768xf32, #insn.dims<"M", 32768>>, tensor<32768xf32>) -> tensor<?x32768xf32, #insn.dims<"M", 32768>>
+  insn.yield %y : tensor<?x32768xf32, #insn.dims<"M", 32768>>
 }
 
 // -----

@@ -1,14 +1,16 @@
 // RUN: tandem-opt %s --split-input-file --insn-lower-to-tile --verify-diagnostics | FileCheck %s
 
-// Keys order as unsigned, the complement of the column breaks ties to the left.
+// The largest first, then the lowest column that holds it or NaN.
 // CHECK-LABEL: func @sample_argmax
+// CHECK: tile.reduce max %
+// CHECK: arith.cmpf oeq
 // CHECK: arith.cmpf uno
-// CHECK: %[[KEY:.*]] = arith.shli
 // CHECK: %[[COLUMN:.*]] = arith.xori
-// CHECK: %[[PACKED:.*]] = arith.ori %[[KEY]], %[[COLUMN]]
-// CHECK: %[[MASKED:.*]] = tile.mask %[[PACKED]] {{.*}} fill(0 : i64)
+// CHECK: %[[HELD:.*]] = tile.broadcast %[[COLUMN]]
+// CHECK: %[[BEST:.*]] = arith.select %{{.*}}, %[[HELD]]
+// CHECK: %[[MASKED:.*]] = tile.mask %[[BEST]] {{.*}} fill(0 : i32)
 // CHECK: tile.reduce maxu %[[MASKED]]
-// CHECK: arith.trunci
+// CHECK: arith.xori
 insn.fused "greedy" inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<4x64xf32>):
   %y = insn.sample_argmax %x : (tensor<4x64xf32>) -> tensor<4xi32>

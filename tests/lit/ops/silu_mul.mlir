@@ -8,7 +8,7 @@
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[MINUS]],
 // CHECK: tile.approx ex2 %[[SCALED]]
 // CHECK: arith.select
-// CHECK: arith.divf
+// CHECK: tile.approx rcp
 insn.fused "swiglu" inputs ["g", "u"] outputs ["y"] {
 ^bb0(%g: tensor<?x64xbf16, #insn.dims<"M", 64>>, %u: tensor<?x64xbf16, #insn.dims<"M", 64>>):
   %y = insn.silu_mul %g, %u : (tensor<?x64xbf16, #insn.dims<"M", 64>>, tensor<?x64xbf16, #insn.dims<"M", 64>>) -> tensor<?x64xbf16, #insn.dims<"M", 64>>

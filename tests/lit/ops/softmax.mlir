@@ -8,7 +8,8 @@
 // CHECK: %[[P:.*]] = tile.approx ex2
 // CHECK: %[[MASKED:.*]] = tile.mask %[[P]] {{.*}} fill(0.000000e+00 : f32)
 // CHECK: tile.reduce sum %[[MASKED]]
-// CHECK: arith.divf %[[P]],
+// CHECK: %[[INVERSE:.*]] = arith.divf
+// CHECK: arith.mulf %[[P]],
 insn.fused "rows" inputs ["x"] outputs ["y"] {
 ^bb0(%x: tensor<4x64xf32>):
   %y = insn.softmax %x : (tensor<4x64xf32>) -> tensor<4x64xf32>

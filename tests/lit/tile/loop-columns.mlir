@@ -4,14 +4,24 @@
 #row = #tile.layout<register = [], lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = []>
 
 // Softmax: the maximum, the sum and the result are three loops; x is read in
-// each, the row values between them are computed once.
+// each, the row values between them are computed once. Each goes over chunks
+// whose columns all exist, then over what is left.
 // CHECK-LABEL: func @one_loop_for_each_level
 // CHECK:      %[[LEAST:.*]] = arith.constant dense<0xFF800000>
-// CHECK:      %[[MAXES:.*]] = scf.for %[[C:.*]] = {{.*}} iter_args(%[[ACC:.*]] = %[[LEAST]])
-// CHECK:        tile.load {{.*}} cols(%[[C]],
-// CHECK:        %[[X:.*]] = tile.mask {{.*}} cols(%[[C]],
+// CHECK:      %[[REST:.*]] = arith.remui %[[N:.*]], %{{.*}} : i64
+// CHECK:      %[[WHOLE:.*]] = arith.subi %[[N]], %[[REST]]
+// CHECK:      %[[FULL:.*]] = scf.for %[[C:.*]] = %{{.*}} to %[[WHOLE]] {{.*}} iter_args(%[[ACC:.*]] = %[[LEAST]])
+// CHECK:        %[[END:.*]] = arith.addi %[[C]],
+// CHECK:        tile.load {{.*}} cols(%[[C]], %[[END]])
+// CHECK:        %[[X:.*]] = tile.mask {{.*}} cols(%[[C]], %[[END]])
+// CHECK:        arith.maximumf %[[ACC]], %[[X]]
+// CHECK:      %[[MAXES:.*]] = scf.for %[[C:.*]] = %[[WHOLE]] to %[[N]] {{.*}} iter_args(%[[ACC:.*]] = %[[FULL]])
+// CHECK:        tile.load {{.*}} cols(%[[C]], %[[N]])
+// CHECK:        %[[X:.*]] = tile.mask {{.*}} cols(%[[C]], %[[N]])
 // CHECK:        arith.maximumf %[[ACC]], %[[X]]
 // CHECK:      %[[MAX:.*]] = tile.reduce max %[[MAXES]]
+// CHECK:      scf.for
+// CHECK:        arith.addf
 // CHECK:      %[[SUMS:.*]] = scf.for
 // CHECK:        tile.load
 // CHECK:        tile.broadcast %[[MAX]]
