@@ -74,9 +74,9 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
     writeParams(out, info.params);
     out << '\n';
   }
-  out << "tile " << schedule.tileRows << ' ' << schedule.tileCols << ' '
-      << schedule.tileDepth << ' ' << schedule.warps << ' '
-      << schedule.threadCols << ' ' << schedule.headDim
+  out << familyName(schedule) << " tile " << schedule.tileRows << ' '
+      << schedule.tileCols << ' ' << schedule.tileDepth << ' ' << schedule.warps
+      << ' ' << schedule.threadCols << ' ' << schedule.headDim
       << schedule.newHeadsAreJoined << ' ' << schedule.tilesARound << ' '
       << schedule.splitsColumns << schedule.fillsColumns
       << schedule.sharesOuterRuns << schedule.loopsColumns
@@ -92,7 +92,8 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
     out << "pipeline " << pipeline.stages << ' ' << pipeline.clusterM << ' '
         << pipeline.clusterN << ' ' << pipeline.group << ' '
         << pipeline.producerRegisters << ' ' << pipeline.consumerRegisters
-        << '\n';
+        << (pipeline.isSwapped ? " swapped" : "")
+        << (pipeline.streamsW ? " streams" : "") << '\n';
   for (const std::string &extent : schedule.grid)
     out << extent << '\n';
   for (const LaunchRecord::Precondition &condition : schedule.preconditions)

@@ -22,6 +22,10 @@ using namespace tandem::lower;
 static constexpr llvm::StringLiteral dynamicSuffix = "_dynamic";
 static constexpr int64_t dynamicAlign = 1024;
 
+/// The policies that createpolicy.fractional gives for all of what is read.
+static constexpr int64_t evictFirst = 0x12F0000000000000;
+static constexpr int64_t evictLast = 0x14F0000000000000;
+
 void Emitter::declareDynamic() {
   auto none = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
   LLVM::GlobalOp::create(b, loc, none, /*isConstant=*/false,
@@ -189,13 +193,17 @@ LogicalResult Emitter::emitAsyncCopy(tile::AsyncCopyOp op) {
     offset = add(offset, multiply(first, tile::sharedRowBytes));
     mask = constant(16, (int64_t(1) << cluster) - 1);
   }
+  Value hint;
+  if (!op.getCache().empty())
+    hint =
+        constant(64, op.getCache() == "evict_first" ? evictFirst : evictLast);
   // The cluster's window of shared memory holds this CTA's.
   Value to = LLVM::AddrSpaceCastOp::create(
       b, loc, LLVM::LLVMPointerType::get(b.getContext(), 7),
       dynamicPointer(offset));
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       b, loc, to, scalar(op.getMap()), ValueRange{scalar(op.getCol()), row},
-      full, ValueRange{}, mask, Value(), NVVM::TMALoadMode::TILE,
+      full, ValueRange{}, mask, hint, NVVM::TMALoadMode::TILE,
       /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
   return success();
 }

@@ -41,6 +41,8 @@ static void notePrologue(RowBuilder &k) {
 }
 
 Tile codegen::matmulSum(RowBuilder &k) {
+  if (k.plan().plan.family == Family::Gemv)
+    return gemvSum(k);
   if (k.plan().pipeline.isUsed()) {
     StepContract &contract = k.contract();
     contract.dot = std::string("wgmma.k16.") +

@@ -121,12 +121,15 @@ void PipelineWriter::copyTiles(Value ring, Value xMap, Value wMap) {
   loop(firstTile, tiles, workers, zero, [&](Value tile, ValueRange turn) {
     Place place = placeOf(tile);
     return loop(zero, steps, one, turn, [&](Value step, ValueRange turn) {
+      const bool streams = pipeline.streamsW;
       auto stage = tile::AcquireOp::create(b, ring, turn[0]);
       Value at = times(step, schedule.tileDepth);
       tile::AsyncCopyOp::create(b, xMap, place.row, at, stage.getParts()[0],
-                                pipeline.clusterN > 1);
+                                pipeline.clusterN > 1,
+                                streams ? "evict_last" : "");
       tile::AsyncCopyOp::create(b, wMap, place.col, at, stage.getParts()[1],
-                                pipeline.clusterM > 1);
+                                pipeline.clusterM > 1,
+                                streams ? "evict_first" : "");
       return SmallVector<Value>{plus(turn[0], one)};
     });
   });
@@ -136,15 +139,19 @@ void PipelineWriter::multiplyTiles(
     Value ring, function_ref<void(Value, Value, Value)> epilogue) {
   tile::GridWaitOp::create(b);
   Value one = constant(1);
-  auto pending = tile::PendingType::get(
-      b.getContext(),
-      tile::tileType(b.getF32Type(), LinearLayout::mmaAccumulator(
-                                         schedule.tileRows, schedule.tileCols,
-                                         consumerWarps, 1)));
+  const bool isSwapped = pipeline.isSwapped;
+  const LinearLayout layout =
+      isSwapped
+          ? LinearLayout::mmaAccumulator(schedule.tileCols, schedule.tileRows,
+                                         consumerWarps, 1)
+          : LinearLayout::mmaAccumulator(schedule.tileRows, schedule.tileCols,
+                                         consumerWarps, 1);
+  auto pending = tile::PendingType::get(b.getContext(),
+                                        tile::tileType(b.getF32Type(), layout));
   auto multiply = [&](Value turn, Value acc) -> Value {
     auto stage = tile::ReceiveOp::create(b, ring, turn);
-    return tile::AsyncDotOp::create(b, pending, stage.getParts()[0],
-                                    stage.getParts()[1], acc);
+    return tile::AsyncDotOp::create(b, pending, stage.getParts()[isSwapped],
+                                    stage.getParts()[!isSwapped], acc);
   };
   loop(firstTile, tiles, workers, constant(0),
        [&](Value tile, ValueRange carried) {
@@ -160,6 +167,9 @@ void PipelineWriter::multiplyTiles(
              });
          Value sum = tile::AwaitOp::create(b, last[1]);
          tile::ReleaseOp::create(b, ring, last[0], /*pending=*/0);
+         if (isSwapped)
+           sum = tile::TransposeOp::create(
+               b, tile::tileType(b.getF32Type(), layout.transpose()), sum);
          epilogue(sum, place.row, place.col);
          return SmallVector<Value>{plus(last[0], one)};
        });

@@ -28,6 +28,8 @@ static tile::LinearLayout layoutFor(const KernelSchedule &schedule) {
   case Family::Recurrence:
     break;
   case Family::Matmul:
+    if (schedule.pipeline.isSwapped)
+      return LinearLayout::mmaAccumulator(cols, rows, 8, 1).transpose();
     if (schedule.pipeline.isUsed())
       return LinearLayout::mmaAccumulator(rows, sliceCols, 8, 1);
     return schedule.usesTensorCore
@@ -105,8 +107,11 @@ void RowBuilder::emitSlices(Value sum, Value row, Value col) {
   rows = rowsIn(rowLayout);
   live = rows.live;
   RankedTensorType slice = tile::tileType(b.getF32Type(), layout);
-  for (int64_t start = 0; start < schedule.tileCols; start += sliceCols) {
-    productTile = tile::ColumnsOp::create(b, slice, sum, start);
+  const int64_t step = slice.getDimSize(1);
+  for (int64_t start = 0; start < schedule.tileCols; start += step) {
+    productTile = sum.getType() == slice
+                      ? sum
+                      : tile::ColumnsOp::create(b, slice, sum, start);
     tileCol = start ? Value(arith::AddIOp::create(
                           b, col,
                           arith::ConstantOp::create(
@@ -191,7 +196,8 @@ Value RowBuilder::map(const ScheduledOperand &operand, const std::string &cols,
       stride.empty() ? IntExpr(16) : expression("(" + stride + ") * " + bytes)};
   arg.map.box = {static_cast<int>(boxCols), static_cast<int>(boxRows)};
   arg.map.swizzle = MapSwizzle::B128;
-  arg.map.promotion = MapPromotion::L128;
+  arg.map.promotion =
+      schedule.pipeline.streamsW ? MapPromotion::L256 : MapPromotion::L128;
   known = addArg(std::move(arg),
                  tile::MapType::get(b.getContext(), boxRows, boxCols,
                                     elementType(operand.desc.dtype)));

@@ -153,6 +153,10 @@ static DType dotTypeOf(const Step &step, DType x, DType w) {
 
 Result<void> codegen::scheduleMatmul(KernelSchedule &schedule,
                                      const ScheduleInput &input) {
+  if (suitsGemv(schedule, input)) {
+    schedule.plan.family = Family::Gemv;
+    return scheduleGemv(schedule, input);
+  }
   const Step &step = input.recipe.steps[productOf(schedule.plan)];
   const CompileOptions &options = input.options;
   scheduleSum(schedule, step);

@@ -22,6 +22,10 @@ void scheduleColumns(KernelSchedule &schedule, const Step &step,
 void scheduleSum(KernelSchedule &schedule, const Step &step,
                  int neighbours = 8);
 
+/// Whether one row of x had better be multiplied by a gemv kernel. That is a
+/// choice by M, which `invariant: true` forbids.
+bool suitsGemv(const KernelSchedule &schedule, const ScheduleInput &input);
+
 /// Makes the kernel a pipeline of asynchronous copies and products where that
 /// can be; else gives false, and `explanation` says why.
 Result<bool> scheduleMatmulPipeline(KernelSchedule &schedule,

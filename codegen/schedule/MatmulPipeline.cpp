@@ -102,26 +102,67 @@ static Result<int64_t> oneOf(const CompileOptions &options, const char *name,
                " in an asynchronous product, got '" + text + "'");
 }
 
+bool codegen::suitsGemv(const KernelSchedule &schedule,
+                        const ScheduleInput &input) {
+  const KernelPlan &plan = schedule.plan;
+  const Step &step = input.recipe.steps[productOf(plan)];
+  const ScheduledOperand *x = operandOf(schedule, Usage::MatmulX);
+  const ScheduledOperand *w = operandOf(schedule, Usage::MatmulW);
+  if (rowsOf(schedule) != 1 || step.params.getBool("invariant", false) ||
+      !input.options.set.empty() || plan.prologue >= 0 || isKn(step) ||
+      !plan.guards.empty())
+    return false;
+  int products = 0;
+  for (int each : plan.steps)
+    products += isMatmul(input.recipe.steps[each].op);
+  auto isDense = [](const ScheduledOperand &operand) {
+    return dtypeSize(operand.desc.dtype) == 2 && isFloat(operand.desc.dtype) &&
+           operand.desc.strides.back() == 1;
+  };
+  return products == 1 && x->desc.dtype == w->desc.dtype && isDense(*x) &&
+         isDense(*w) && x->desc.shape.back() >= leastDepth &&
+         runSize(schedule, schedule.colRun) >= leastCols;
+}
+
 namespace {
 struct Shape {
   int64_t tileM, tileN, clusterN;
+  /// How long one step of k takes, in hundredths of a microsecond on an H200:
+  /// half a tile does not take half the time.
+  int64_t step;
 };
 } // namespace
 
-/// The largest tile that gives the SMs two rounds of work, for it reads least;
-/// else the largest that occupies them once. Where rows do not start at
+/// From here on half of a tile of 128 rows is padding.
+static constexpr int64_t mostSwappedRows = 64;
+static constexpr int64_t swappedCols = 128;
+
+/// The tile whose rounds of CTAs take least. Where rows do not start at
 /// multiples of a 128-byte line, every CTA reads lines twice, and two CTAs that
 /// share x read half of it.
 static Shape shapeFor(int64_t rows, int64_t cols, bool startsLines) {
-  auto tiles = [&](int64_t tileN) {
-    return ((rows + 127) / 128) * ((cols + tileN - 1) / tileN);
-  };
-  const int64_t clusterN = startsLines || cols <= 128 ? 1 : 2;
-  if (tiles(256) >= 2 * numSms)
-    return {128, 256, clusterN};
-  if (cols > 64 && (tiles(128) >= numSms || !startsLines))
-    return {128, 128, clusterN};
-  return {128, 64, startsLines || cols <= 64 ? 1 : 2};
+  Shape best;
+  int64_t least = 0;
+  for (Shape shape : {Shape{128, 256, 1, 80}, Shape{128, 128, 1, 44},
+                      Shape{128, 64, 1, 30}}) {
+    if (!startsLines && cols > shape.tileN)
+      shape.clusterN = 2;
+    auto ceilDiv = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+    const int64_t clusters = ceilDiv(rows, shape.tileM) *
+                             ceilDiv(cols, shape.tileN * shape.clusterN);
+    const int64_t time =
+        ceilDiv(clusters, numSms / shape.clusterN) * shape.step;
+    if (!least || time < least) {
+      best = shape;
+      least = time;
+    }
+  }
+  return best;
+}
+
+/// Rows of x in a tile of few: 16, 32 or 64.
+static int64_t fewRows(int64_t rows) {
+  return rows <= 16 ? 16 : rows <= 32 ? 32 : mostSwappedRows;
 }
 
 /// Results that leave through shared memory: 16 bits an element, in rows of
@@ -193,10 +234,17 @@ Result<bool> codegen::scheduleMatmulPipeline(KernelSchedule &schedule,
     xStride =
         x->desc
             .strides[static_cast<size_t>(x->dimOf[schedule.rowRuns[0].back()])];
-  const Shape shape =
-      shapeFor(rows, runSize(schedule, schedule.colRun),
-               startsLines(*x, xStride) && startsLines(*w, w->desc.strides[0]));
-  Result<int64_t> tileM = oneOf(options, "tile_m", shape.tileM, {128, 256});
+  const bool areLines =
+      startsLines(*x, xStride) && startsLines(*w, w->desc.strides[0]);
+  Shape shape = shapeFor(rows, runSize(schedule, schedule.colRun), areLines);
+  if (rows <= mostSwappedRows && !isSet("tile_m") && !isSet("tile_n") &&
+      !isSet("cluster_m") && !isSet("cluster_n"))
+    shape = {fewRows(rows), swappedCols, 1, 0};
+  Result<int64_t> tileM =
+      oneOf(options, "tile_m", shape.tileM, {16, 32, 64, 128, 256});
+  const bool isSwapped = tileM && *tileM <= mostSwappedRows;
+  if (isSwapped)
+    shape = {*tileM, swappedCols, 1, 0};
   Result<int64_t> tileN = oneOf(options, "tile_n", shape.tileN, {64, 128, 256});
   Result<int64_t> clusterM = oneOf(options, "cluster_m", 1, {1, 2});
   Result<int64_t> clusterN =
@@ -208,6 +256,9 @@ Result<bool> codegen::scheduleMatmulPipeline(KernelSchedule &schedule,
        {&tileM, &tileN, &clusterM, &clusterN, &group, &registers})
     if (!*value)
       return value->error();
+  if (isSwapped && (*tileN != swappedCols || *clusterM * *clusterN > 1))
+    return Error("set: tile_m: a tile of at most 64 rows has 128 columns, and "
+                 "its CTAs share nothing");
   if (*tileM * *tileN > 128 * 256)
     return Error("set: tile_m: a tile of 256 rows has at most 128 columns");
   if (*clusterM * *clusterN > 2)
@@ -226,6 +277,8 @@ Result<bool> codegen::scheduleMatmulPipeline(KernelSchedule &schedule,
   pipeline.clusterM = static_cast<int>(*clusterM);
   pipeline.clusterN = static_cast<int>(*clusterN);
   pipeline.group = static_cast<int>(*group);
+  pipeline.isSwapped = isSwapped;
+  pipeline.streamsW = areLines && rows <= *tileM;
   pipeline.consumerRegisters = static_cast<int>(*registers);
   // What the file of 64 K registers leaves for the copying warps.
   pipeline.producerRegisters = *registers == 232 ? 40 : 24;
@@ -234,12 +287,13 @@ Result<bool> codegen::scheduleMatmulPipeline(KernelSchedule &schedule,
   schedule.tileDepth =
       rowBytes / static_cast<int64_t>(dtypeSize(schedule.dotType));
   schedule.warps = 12;
-  schedule.threadCols = 2;
+  schedule.threadCols = isSwapped ? 1 : 2;
   scheduleColumns(schedule, step, input.graph,
                   schedule.tileCols * pipeline.clusterN);
   if (schedule.colBegin == "0" && schedule.colEnd == schedule.cols)
     chooseVectors(schedule, schedule.threadCols);
-  chooseMaps(schedule);
+  if (!isSwapped)
+    chooseMaps(schedule);
   schedule.require(schedule.depth + " > 0", "there is something to add up");
   for (const ScheduledOperand *operand : {x, w})
     for (const std::string &stride : operand->rowStrides)
@@ -263,6 +317,8 @@ Result<bool> codegen::scheduleMatmulPipeline(KernelSchedule &schedule,
       std::to_string(schedule.tileCols) + ", " +
       std::to_string(pipeline.stages) + " stages of " +
       std::to_string(schedule.tileDepth) + " k filled by asynchronous copies";
+  if (isSwapped)
+    schedule.explanation += ", rows of W as the tensor core's rows";
   if (pipeline.cluster() > 1)
     schedule.explanation += ", clusters of " +
                             std::to_string(pipeline.clusterM) + " x " +

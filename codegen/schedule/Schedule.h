@@ -89,6 +89,10 @@ struct Pipeline {
   int clusterM = 1, clusterN = 1;
   /// Rows of tiles that are walked together, column by column.
   int group = 8;
+  /// Few rows: W gives the tensor core its rows and x its columns.
+  bool isSwapped = false;
+  /// W is read once and x again and again: caches are told so.
+  bool streamsW = false;
   int producerRegisters = 40, consumerRegisters = 232;
   /// Tiles of clusters along the rows; clusters that take tiles in turns.
   std::string rowTiles, workers;

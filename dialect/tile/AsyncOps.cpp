@@ -226,6 +226,9 @@ static bool isRowAccumulator(const LinearLayout &layout) {
 }
 
 LogicalResult AsyncCopyOp::verify() {
+  if (!llvm::is_contained({"", "evict_first", "evict_last"}, getCache()))
+    return emitOpError() << "cache must be evict_first or evict_last, got "
+                         << getCache();
   MapType map = getMap().getType();
   SharedType stage = getStage().getType();
   const int64_t copies = getMulticast() ? clusterOf(*this) : 1;

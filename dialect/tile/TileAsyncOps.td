@@ -149,11 +149,16 @@ def Tile_AsyncCopyOp : Tile_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
     With `multicast` all CTAs of the cluster pass the same row and col, each
     copies an equal part of the rows and all get all of them; the map's box is
     that part.
+
+    `cache evict_first` says that nothing reads these elements again soon,
+    `cache evict_last` that much does. It changes no value.
   }];
   let arguments = (ins Tile_MapType:$map, I32:$row, I32:$col,
-                       Tile_SharedType:$stage, UnitAttr:$multicast);
+                       Tile_SharedType:$stage, UnitAttr:$multicast,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$cache);
   let assemblyFormat = [{
-    $map `[` $row `,` $col `]` `->` $stage (`multicast` $multicast^)? attr-dict
+    $map `[` $row `,` $col `]` `->` $stage (`multicast` $multicast^)?
+    (`cache` $cache^)? attr-dict
     `:` type($map) `->` type($stage)
   }];
   let hasVerifier = 1;

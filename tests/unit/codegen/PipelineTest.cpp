@@ -45,6 +45,9 @@ TEST_SUITE("codegen/pipeline") {
         {{"stages", "4"}, {"tile_n", "256"}, {"registers", "240"}},
         {{"stages", "4"}, {"tile_m", "256"}, {"tile_n", "128"}},
         {{"stages", "4"}, {"tile_m", "256"}, {"tile_n", "64"}},
+        {{"stages", "3"}, {"tile_m", "16"}},
+        {{"stages", "9"}, {"tile_m", "32"}},
+        {{"stages", "2"}, {"tile_m", "64"}, {"tile_n", "128"}},
         {{"stages", "3"}, {"tile_n", "64"}, {"cluster_m", "2"}},
         {{"stages", "3"}, {"tile_n", "64"}, {"cluster_n", "2"}},
         {{"stages", "2"}, {"tile_n", "256"}, {"cluster_n", "2"}},
@@ -81,14 +84,18 @@ TEST_SUITE("codegen/pipeline") {
                                [](int64_t i) { return rough(i + 7777); });
       Recipe recipe = single(Opcode::GEMM_TILE, {x, w});
       Operand plain = bench.output(dtype, {70, 40});
-      Operand piped = bench.output(dtype, {70, 40});
-      CHECK(bench.run(recipe, {x, w}, plain, with({{"stages", "0"}})) ==
-            bench.run(recipe, {x, w}, piped, with({{"stages", "3"}})));
+      auto expected = bench.run(recipe, {x, w}, plain, with({{"stages", "0"}}));
+      for (const Set &set :
+           {Set{{"stages", "3"}}, Set{{"stages", "3"}, {"tile_m", "32"}}}) {
+        Operand piped = bench.output(dtype, {70, 40});
+        CHECK(expected == bench.run(recipe, {x, w}, piped, with(set)));
+      }
     }
   }
 
   TEST_CASE("the tile stage gives the PTX's bits") {
     for (const Set &set : {Set{{"stages", "2"}, {"tile_n", "64"}},
+                           Set{{"stages", "3"}, {"tile_m", "16"}},
                            Set{{"stages", "3"}, {"cluster_n", "2"}}}) {
       std::vector<std::vector<double>> results;
       for (bool onTile : {false, true}) {
@@ -157,6 +164,58 @@ TEST_SUITE("codegen/pipeline") {
     }
   }
 
+  TEST_CASE("tiles follow the sizes") {
+    auto of = [](int64_t m, int64_t n, int64_t k, bool isInvariant = false) {
+      const std::string x = std::to_string(m) + ", " + std::to_string(k),
+                        w = std::to_string(n) + ", " + std::to_string(k),
+                        y = std::to_string(m) + ", " + std::to_string(n);
+      std::string step = gemm;
+      if (isInvariant)
+        step.insert(step.size() - 1, R"(, "params": {"invariant": true})");
+      const std::string text = explanationOf(tensor("x", "bfloat16", x) + "," +
+                                                 tensor("W", "bfloat16", w),
+                                             tensor("y", "bfloat16", y), step);
+      return text.substr(text.find(" is ") + 4);
+    };
+    const std::string tail = " of 64 k filled by asynchronous copies";
+    CHECK(of(8192, 8192, 8192) ==
+          "matmul: tiles of 128 x 256, 4 stages" + tail);
+    CHECK(of(2048, 2048, 2048) ==
+          "matmul: tiles of 128 x 256, 4 stages" + tail);
+    CHECK(of(1024, 1024, 1024) == "matmul: tiles of 128 x 64, 8 stages" + tail);
+    CHECK(of(1000, 1000, 1000) ==
+          "matmul: tiles of 128 x 64, 8 stages" + tail + ", clusters of 1 x 2");
+    CHECK(of(4097, 4096, 4104) == "matmul: tiles of 128 x 256, 4 stages" +
+                                      tail + ", clusters of 1 x 2");
+    CHECK(of(128, 8192, 8192) == "matmul: tiles of 128 x 64, 8 stages" + tail);
+    CHECK(of(16, 14336, 4096) == "matmul: tiles of 16 x 128, 8 stages" + tail +
+                                     ", rows of W as the tensor core's rows");
+    CHECK(of(1, 14336, 4096).starts_with("gemv: "));
+    CHECK(of(1, 14336, 4096, true) ==
+          "matmul: tiles of 16 x 128, 8 stages" + tail +
+              ", rows of W as the tensor core's rows");
+  }
+
+  TEST_CASE("a few rows and one row add up exactly, with a bias") {
+    const int64_t n = 200, k = 136;
+    for (int64_t m : {1, 2, 17, 64}) {
+      Bench bench;
+      Operand x = bench.tensor(DType::BF16, {m, k}, small);
+      Operand w = bench.tensor(DType::BF16, {n, k}, small);
+      Operand bias = bench.tensor(DType::BF16, {n},
+                                  [](int64_t i) { return double(i % 3); });
+      auto y = bench.run(single(Opcode::GEMM_TILE, {x, w, bias}), {x, w, bias},
+                         bench.output(DType::BF16, {m, n}), CompileOptions());
+      CAPTURE(m);
+      for (int64_t i = 0; i < m * n; ++i) {
+        double sum = double(i % n % 3);
+        for (int64_t j = 0; j < k; ++j)
+          sum += small(i / n * k + j) * small(i % n * k + j);
+        REQUIRE(y[static_cast<size_t>(i)] == roundTo(DType::BF16, sum));
+      }
+    }
+  }
+
   TEST_CASE("explanations say why a product is not asynchronous") {
     const std::string y = tensor("y", "bfloat16", "\"M\", 64");
     auto of = [&](const char *x, const char *w) {
@@ -181,9 +240,9 @@ TEST_SUITE("codegen/pipeline") {
   TEST_CASE("parameters that make no pipeline are refused") {
     auto errorOf = [](const char *k, Set set) {
       Recipe recipe =
-          chain(tensor("x", "bfloat16", std::string("4, ") + k) + "," +
+          chain(tensor("x", "bfloat16", std::string("128, ") + k) + "," +
                     tensor("W", "bfloat16", std::string("64, ") + k),
-                tensor("y", "bfloat16", "4, 64"), gemm);
+                tensor("y", "bfloat16", "128, 64"), gemm);
       auto operands = typicalOperands(recipe, {});
       REQUIRE(bool(operands));
       auto program =
@@ -201,5 +260,9 @@ TEST_SUITE("codegen/pipeline") {
           "set: tile_m: a tile of 256 rows has at most 128 columns");
     CHECK(errorOf("64", {{"cluster_m", "2"}, {"cluster_n", "2"}}) ==
           "set: cluster_n: a cluster has at most 2 CTAs");
+    CHECK(
+        errorOf("64", {{"stages", "2"}, {"tile_m", "32"}, {"tile_n", "64"}}) ==
+        "set: tile_m: a tile of at most 64 rows has 128 columns, and its "
+        "CTAs share nothing");
   }
 }
