@@ -422,16 +422,14 @@ void emulator::checkAccess(Exec &x, const Inst &inst, Space space,
 
 void emulator::recordShared(Exec &x, const Inst &inst, unsigned lane,
                             uint64_t offset, unsigned size, AccessKind kind) {
-  uint64_t address[warpSize] = {};
-  address[lane] = offset;
-  shadowAccess(x, inst, x.cta->shared, address, uint32_t(1) << lane, size, kind,
-               Scope::Weak, false);
+  recordAccess(x, inst, x.cta->shared, offset, size, lane, kind, Scope::Weak);
 }
 
-void emulator::recordWrite(Exec &x, const Inst &inst, const Region &region,
-                           uint64_t offset, unsigned size, unsigned lane) {
+void emulator::recordAccess(Exec &x, const Inst &inst, const Region &region,
+                            uint64_t offset, unsigned size, unsigned lane,
+                            AccessKind kind, Scope scope) {
   uint64_t address[warpSize] = {};
   address[lane] = region.base + offset;
-  shadowAccess(x, inst, region, address, uint32_t(1) << lane, size,
-               AccessKind::Write, Scope::Weak, false);
+  shadowAccess(x, inst, region, address, laneBit(lane), size, kind, scope,
+               false);
 }

@@ -44,9 +44,10 @@ inline void addressesOf(Exec &x, const Inst &inst, uint64_t *address) {
 void recordShared(Exec &x, const Inst &inst, unsigned lane, uint64_t offset,
                   unsigned size, AccessKind kind);
 
-/// A plain write of one lane inside \p region.
-void recordWrite(Exec &x, const Inst &inst, const Region &region,
-                 uint64_t offset, unsigned size, unsigned lane);
+/// An access of one lane inside \p region, as checkAccess records it.
+void recordAccess(Exec &x, const Inst &inst, const Region &region,
+                  uint64_t offset, unsigned size, unsigned lane,
+                  AccessKind kind, Scope scope);
 
 } // namespace tandem::emulator
 

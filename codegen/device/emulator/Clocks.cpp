@@ -266,7 +266,7 @@ bool emulator::reaches(const Launch &launch, Scope scope, uint64_t me,
   return true;
 }
 
-static void leave(SyncCell &cell, const Publication &publication) {
+void emulator::leave(SyncCell &cell, const Publication &publication) {
   for (Publication &there : cell.published)
     if (there.scope == publication.scope &&
         (there.stamp == publication.stamp || there.scope == Scope::Gpu)) {

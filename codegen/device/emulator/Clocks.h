@@ -133,6 +133,8 @@ void learnAll(Exec &x, const SharedKnowledge &knowledge);
 SharedKnowledge joinKnowledge(const SharedKnowledge &a,
                               const SharedKnowledge &b);
 
+/// Adds \p publication to those of \p cell.
+void leave(SyncCell &cell, const Publication &publication);
 /// A release at \p cell. A plain write \p replaces what was there.
 void publish(Exec &x, uint32_t lanes, Scope scope, SyncCell &cell,
              bool replaces);

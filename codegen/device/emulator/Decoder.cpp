@@ -169,12 +169,13 @@ void Decoder::buildFused(const Instruction &product, const Instruction &sum) {
 }
 
 uint32_t Decoder::label(const std::string &name) {
-  auto found = entry->labels.find(name);
-  if (found == entry->labels.end()) {
-    fail(cat("label '", name, "' is not defined"));
-    return 0;
-  }
-  return static_cast<uint32_t>(found->second);
+  for (int scope = ast->scope; scope >= 0;
+       scope = entry->scopes[static_cast<size_t>(scope)].parent)
+    if (auto found = entry->labels.find({scope, name});
+        found != entry->labels.end())
+      return static_cast<uint32_t>(found->second);
+  fail(cat("label '", name, "' is not defined"));
+  return 0;
 }
 
 const std::vector<std::string> *Decoder::branchTable(const std::string &name) {

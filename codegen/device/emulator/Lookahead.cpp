@@ -213,7 +213,7 @@ static bool isPlain(const Instruction &one, std::string_view type) {
 
 static void findContractions(const Entry &of, std::vector<int> &contracts) {
   std::set<size_t> labels;
-  for (const auto &[name, at] : of.labels)
+  for (const auto &[place, at] : of.labels)
     labels.insert(at);
   // Products of the basic block that still hold, by their register.
   std::unordered_map<std::string, size_t> products;

@@ -133,6 +133,7 @@ std::span<const Row> compareHalfRows();
 std::span<const Row> clusterRows();
 std::span<const Row> mbarrierRows();
 std::span<const Row> bulkRows();
+std::span<const Row> storeAsyncRows();
 std::span<const Row> wgmmaRows();
 std::span<const Row> asyncFenceRows();
 

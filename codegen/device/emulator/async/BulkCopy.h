@@ -19,6 +19,11 @@ enum class BulkReduce : uint8_t { None, Add, Min, Max, Inc, Dec, And, Or, Xor };
 void reduceElements(BulkReduce op, MapType type, char *target,
                     const char *source, uint64_t count);
 
+/// The operation that modifiers name.
+BulkReduce reduceNamed(const std::vector<std::string_view> &parts);
+/// The element type of a reduction; bytes of none.
+MapType elementNamed(std::string_view name);
+
 /// A copy that arrives at \p barrier of \p owner.
 void addCopy(Exec &x, const Inst &inst, unsigned lane, Cta &owner,
              Mbarrier &barrier, BulkCopy copy);

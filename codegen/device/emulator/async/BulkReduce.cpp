@@ -112,3 +112,24 @@ void emulator::reduceElements(BulkReduce op, MapType type, char *target,
     return floats.template operator()<float>();
   }
 }
+
+BulkReduce emulator::reduceNamed(const std::vector<std::string_view> &parts) {
+  static constexpr std::string_view names[] = {
+      "", ".add", ".min", ".max", ".inc", ".dec", ".and", ".or", ".xor"};
+  for (size_t i = 1; i < std::size(names); ++i)
+    if (std::find(parts.begin(), parts.end(), names[i]) != parts.end())
+      return static_cast<BulkReduce>(i);
+  return BulkReduce::None;
+}
+
+MapType emulator::elementNamed(std::string_view name) {
+  static constexpr std::pair<std::string_view, MapType> names[] = {
+      {".b32", MapType::U32}, {".u32", MapType::U32},   {".s32", MapType::S32},
+      {".b64", MapType::U64}, {".u64", MapType::U64},   {".s64", MapType::S64},
+      {".f16", MapType::F16}, {".bf16", MapType::BF16}, {".f32", MapType::F32},
+      {".f64", MapType::F64}};
+  for (const auto &[known, type] : names)
+    if (known == name)
+      return type;
+  return MapType::U8;
+}

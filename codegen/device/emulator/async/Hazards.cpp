@@ -328,21 +328,23 @@ bool emulator::asyncReadsGlobal(Exec &x, const Inst &inst, unsigned lane,
 }
 
 bool emulator::asyncWritesGlobal(Exec &x, const Inst &inst, unsigned lane,
-                                 uint64_t address, uint64_t bytes) {
+                                 uint64_t address, uint64_t bytes,
+                                 bool isReduction) {
   const Region *region = liveRegion(x, inst, lane, address, bytes, "writes");
   if (!region)
     return false;
   uint64_t offset = address - region->base;
-  if (x.launch->options.checkRaces)
-    while (bytes) {
-      // As large as alignment allows.
-      uint64_t size = 16;
-      while (offset % size || size > bytes)
-        size /= 2;
-      recordWrite(x, inst, *region, offset, static_cast<unsigned>(size), lane);
-      offset += size;
-      bytes -= size;
-    }
+  while (bytes) {
+    // As large as alignment allows.
+    uint64_t size = 16;
+    while (offset % size || size > bytes)
+      size /= 2;
+    recordAccess(x, inst, *region, offset, static_cast<unsigned>(size), lane,
+                 isReduction ? AccessKind::Atomic : AccessKind::Write,
+                 isReduction ? Scope::Gpu : Scope::Weak);
+    offset += size;
+    bytes -= size;
+  }
   return true;
 }
 

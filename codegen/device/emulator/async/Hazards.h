@@ -39,9 +39,10 @@ bool isCopyUnderWay(const Exec &x, const Region &region, uint64_t offset,
 /// ordinary writes of this launch. False when it is outside.
 bool asyncReadsGlobal(Exec &x, const Inst &inst, unsigned lane,
                       uint64_t address, uint64_t bytes);
-/// Writes are recorded as the starting thread's.
+/// Writes are recorded as the starting thread's; a reduction's as those of
+/// relaxed atomics.
 bool asyncWritesGlobal(Exec &x, const Inst &inst, unsigned lane,
-                       uint64_t address, uint64_t bytes);
+                       uint64_t address, uint64_t bytes, bool isReduction);
 
 /// An ordinary access of \p lanes to the shared memory of \p owner: does it
 /// conflict with an asynchronous one, or write over an mbarrier?

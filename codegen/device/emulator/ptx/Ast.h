@@ -100,8 +100,9 @@ struct Entry {
   std::vector<Variable> variables;   // function scope
   std::vector<RegisterScope> scopes; // [0] is the body
   std::vector<Instruction> body;
-  /// Label to index into `body`.
-  std::map<std::string, size_t> labels;
+  /// Scope and label to index into `body`; several scopes may have a label of
+  /// the same name.
+  std::map<std::pair<int, std::string>, size_t> labels;
   /// `.branchtargets` lists by label.
   std::map<std::string, std::vector<std::string>> branchTables;
   std::map<std::string, Prototype> prototypes;

@@ -32,7 +32,7 @@ void Parser::statement(int scope) {
   } else if (token.kind == Token::Kind::Dot) {
     directive(scope);
   } else if (token.kind == Token::Kind::Word && peek(1).is(':')) {
-    label();
+    label(scope);
   } else if (accept(';')) {
     // an empty statement
   } else {
@@ -40,7 +40,7 @@ void Parser::statement(int scope) {
   }
 }
 
-void Parser::label() {
+void Parser::label(int scope) {
   int line = peek().line;
   std::string name = word("a label");
   expect(':');
@@ -66,7 +66,7 @@ void Parser::label() {
     skipPast(';');
     return;
   }
-  if (!current->labels.emplace(name, current->body.size()).second)
+  if (!current->labels.try_emplace({scope, name}, current->body.size()).second)
     fail(line, "label '" + name + "' is defined twice");
 }
 

@@ -98,7 +98,7 @@ private:
   /// Statements up to the closing brace.
   void block(int scope);
   void statement(int scope);
-  void label();
+  void label(int scope);
   void directive(int scope);
   void instruction(int scope);
   std::vector<Operand> list(char close);

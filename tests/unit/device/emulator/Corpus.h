@@ -27,6 +27,15 @@ public:
     c.block = {x, y, 1};
     return *this;
   }
+  Corpus &cluster(int x) {
+    c.cluster = {x, 1, 1};
+    return *this;
+  }
+  /// A tensor map of buffer \p index as an argument, after the pointers.
+  Corpus &map(int index, TensorMapSpec spec) {
+    c.maps.emplace_back(index, std::move(spec));
+    return *this;
+  }
   Corpus &shared(int64_t bytes) {
     c.sharedBytes = bytes;
     return *this;

@@ -63,12 +63,22 @@ TEST_SUITE("emulator load") {
     CHECK(bodyRefusal("mov.u32 %r1, `;") ==
           "k:8: character '`' has no meaning here");
     CHECK(bodyRefusal("L: L:") == "k:8: label 'L' is defined twice");
+    // Braces have labels of their own, which nothing outside sees.
+    CHECK(bodyRefusal("{ L: } bra L;") == "k:8: label 'L' is not defined");
     CHECK(refusal(".version 8.0\n.target sm_90\n.address_size 32\n") ==
           "k:3: address size is 32, only 64 is supported");
     CHECK(refusal("") == "k:1: no .version directive");
     CHECK(refusal(header()) == "emulator: the PTX has no entry 'k'");
     CHECK(refusal(header() + ".visible .entry k() {\nret;\n") ==
           "k:6: expected '}', found the end");
+  }
+
+  TEST_CASE("the same label in two pairs of braces is two labels") {
+    CHECK(evaluate32("mov.u32 %r9, 0;\n"
+                     "{ bra L; add.u32 %r9, %r9, 100; L: }\n"
+                     "{ L: add.u32 %r9, %r9, 1; setp.lt.u32 %p1, %r9, 3; "
+                     "@%p1 bra L; @!%p1 bra E; }\n"
+                     "add.u32 %r9, %r9, 10;\nE:") == 3);
   }
 
   TEST_CASE("limits are errors, not crashes") {
