@@ -21,20 +21,22 @@ using namespace tandem::codegen;
 /// Neighbouring columns of a thread in a reduction: one 16-byte access of a
 /// 16-bit type.
 static constexpr int reduceThreadCols = 8;
-/// Columns that a warp then holds.
-static constexpr int64_t warpCols = 32 * reduceThreadCols;
-/// 16 columns of each thread of 16 warps: read once, and two CTAs an SM.
+/// Columns that a warp then holds: 16 a thread, and 32 in rows of 8192, so that
+/// few warps meet at the barriers of a reduction while other CTAs run.
+static constexpr int64_t warpCols = 32 * 2 * reduceThreadCols;
+static constexpr int64_t mostWarps = 8;
 static constexpr int64_t defaultBlock = 8192;
-/// 32 columns a thread: four 16-byte loads of each operand on their way at
-/// once, because a call with few long rows has few CTAs.
-static constexpr int64_t defaultChunk = 16384;
+/// Longer rows are few and each has an SM of its own: more threads, which all
+/// read ahead of the one barrier at the end.
+static constexpr int64_t defaultChunk = 8192;
+static constexpr int64_t loopWarps = 16;
 /// Elements of an elementwise tile: 8 for each of 128 threads.
 static constexpr int64_t elementwiseTile = 1024;
 
 /// Heads of a token in one tile, and elements of a thread there: 8 heads share
 /// each angle.
 static constexpr int64_t maxHeadsTogether = 32;
-static constexpr int64_t turnedByThread = 64;
+static constexpr int64_t turnedByThread = 128;
 
 static std::string ceilDiv(const std::string &size, int64_t tile) {
   return "ceildiv(" + size + ", " + std::to_string(tile) + ")";
@@ -66,7 +68,10 @@ static Result<void> scheduleReduction(KernelSchedule &schedule,
                                               pow2(std::max<int64_t>(cols, 1)));
   int64_t colWarps = std::max<int64_t>(1, schedule.tileCols / warpCols);
   Result<int64_t> warps =
-      parameter(options, "warps", std::clamp<int64_t>(colWarps, 4, 16), 1, 32);
+      parameter(options, "warps",
+                std::clamp<int64_t>(
+                    colWarps, 2, schedule.loopsColumns ? loopWarps : mostWarps),
+                1, 32);
   if (!warps)
     return warps.error();
   schedule.warps = static_cast<int>(*warps);
@@ -124,16 +129,9 @@ static Result<void> scheduleElementwise(KernelSchedule &schedule,
                      : cols <= 32  ? 32
                      : cols <= 128 ? 128
                                    : elementwiseTile;
-  // What is read first costs a wait, what is read of it (a gathered row) or is
-  // small (packed weights) needs much of it under way.
-  const bool waits = std::any_of(
-      schedule.operands.begin(), schedule.operands.end(),
-      [](const ScheduledOperand &operand) {
-        return operand.usage == Usage::Table || operand.usage == Usage::Groups;
-      });
-  for (int64_t most = 4 * elementwiseTile; waits && most > tileCols; most /= 2)
-    if (cols % most == 0)
-      tileCols = most;
+  // Two accesses of a thread under way where all tiles are full.
+  if (cols % (2 * elementwiseTile) == 0)
+    tileCols = 2 * elementwiseTile;
   Result<int64_t> chunk = parameter(options, "chunk", tileCols, 8, 8192);
   if (!chunk)
     return chunk.error();

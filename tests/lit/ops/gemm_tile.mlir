@@ -28,14 +28,13 @@
 // CHECK:       tile.release %[[RING]][{{.*}}] {pending = 1 : i32}
 // CHECK:     %[[SUM:.*]] = tile.await %[[PENDING]]#1
 // CHECK:     tile.release %[[RING]][%[[PENDING]]#0] :
-// CHECK:     %[[PART:.*]] = tile.columns %[[SUM]][0]
-// CHECK:     %[[BIASED:.*]] = arith.addf %[[PART]],
+// CHECK:     %[[BIASED:.*]] = arith.addf %[[SUM]],
 // CHECK:     %[[Y:.*]] = arith.truncf %[[BIASED]]
 // CHECK:     tile.async_store %[[Y]] ->
 insn.fused "linear" inputs ["x", "W", "bias"] outputs ["y"] {
-^bb0(%x: tensor<?x64xbf16, #insn.dims<"M", 64>>, %W: tensor<32x64xbf16>, %bias: tensor<32xbf16>):
-  %y = insn.gemm_tile %x, %W, %bias : (tensor<?x64xbf16, #insn.dims<"M", 64>>, tensor<32x64xbf16>, tensor<32xbf16>) -> tensor<?x32xbf16, #insn.dims<"M", 32>>
-  insn.yield %y : tensor<?x32xbf16, #insn.dims<"M", 32>>
+^bb0(%x: tensor<128x64xbf16>, %W: tensor<32x64xbf16>, %bias: tensor<32xbf16>):
+  %y = insn.gemm_tile %x, %W, %bias : (tensor<128x64xbf16>, tensor<32x64xbf16>, tensor<32xbf16>) -> tensor<128x32xbf16>
+  insn.yield %y : tensor<128x32xbf16>
 }
 
 // -----

@@ -73,7 +73,7 @@ TEST_SUITE("codegen/cache") {
     CHECK(compileCols(900, 60));
     CHECK(!compileCols(3, 68)); // a larger tile
     CHECK(!compileCols(3, 43)); // no 16-byte accesses
-    CHECK(!compileCols(3, 5000));
+    CHECK(!compileCols(3, 9000));
     CHECK(compileCols(3, 200000));
   }
 
