@@ -228,6 +228,9 @@ codegen::buildTileKernels(const Recipe &recipe, const DimBindings &bindings,
   Partition parts = partition(recipe, graph, options.fuse);
   if (Result<void> ok = checkParametersAreRead(options, parts); !ok)
     return ok.error();
+  if (Result<void> ok = splitWindows(graph, parts, recipe, bindings, options);
+      !ok)
+    return ok.error();
   ScheduleInput input{recipe, graph, options, {}, nameValues(recipe, graph)};
   std::vector<OperandSource> sources;
   Program program;
@@ -266,6 +269,9 @@ tandem::compile(const Recipe &recipe, const std::vector<Operand> &inputs,
   Graph graph = buildGraph(recipe);
   Partition parts = partition(recipe, graph, options.fuse);
   if (Result<void> ok = checkParametersAreRead(options, parts); !ok)
+    return ok.error();
+  if (Result<void> ok = splitWindows(graph, parts, recipe, *bindings, options);
+      !ok)
     return ok.error();
   program->explanation = parts.explanation;
   clock.lap("fuse");

@@ -74,6 +74,9 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
     writeParams(out, info.params);
     out << '\n';
   }
+  if (schedule.plan.splits > 1)
+    out << "splits " << schedule.plan.splits << ' '
+        << number(schedule.plan.partials) << schedule.plan.merges << '\n';
   out << familyName(schedule) << " tile " << schedule.tileRows << ' '
       << schedule.tileCols << ' ' << schedule.tileDepth << ' ' << schedule.warps
       << ' ' << schedule.threadCols << ' ' << schedule.headDim

@@ -34,6 +34,12 @@ struct KernelPlan {
   /// Values that the kernel reads, in order of first use, and those that it
   /// writes: final outputs, and what another kernel reads.
   std::vector<int> reads, writes;
+  /// Attention over a window that several CTAs share: how many parts it has,
+  /// the value that holds what each part has seen, and whether this kernel
+  /// merges them or leaves them.
+  int splits = 1;
+  int partials = -1;
+  bool merges = false;
 };
 
 struct Partition {

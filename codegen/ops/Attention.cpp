@@ -50,7 +50,9 @@ public:
         q(k.operandOf(0, Usage::Free)),
         keys(k.operandOf(isStep ? 3 : 1, Usage::Free)),
         values(k.operandOf(isStep ? 4 : 2, Usage::Free)),
-        out(k.resultOperand(0)), isBatched(q.desc.rank() == 3),
+        out(k.resultOperand(0)),
+        partials(k.plan().find(k.plan().plan.partials, Usage::Free)),
+        splits(k.plan().plan.splits), isBatched(q.desc.rank() == 3),
         isPartial(!isStep && (k.params().getInt("flags", 0) & 2)),
         numHeads(static_cast<int>(k.plan().tileDepth)),
         numTiles(k.plan().tilesARound), valueType(values.desc.dtype),
@@ -61,12 +63,17 @@ public:
   void emit() {
     place();
     findWindow();
+    findHeads();
+    if (k.plan().plan.merges)
+      return finish(loadParts(), 0);
     loadQueries();
     std::vector<Running> running = loop(begin());
     if (isStep)
       appendAndAttend(running);
-    if (out)
-      for (int head = 0; head < numHeads; ++head)
+    for (int head = 0; head < numHeads; ++head)
+      if (partials)
+        leavePart(running[head], head);
+      else if (out)
         finish(running[head], head);
     noteContract();
   }
@@ -89,6 +96,8 @@ private:
     kvHead = remainder(rest, kvHeads);
     batch = divide(rest, kvHeads);
     groupSize = k.scalar(k.plan().depth);
+    if (splits > 1 && !k.plan().plan.merges)
+      part = tile::ProgramIdOp::create(b, b.getI64Type(), 1);
   }
 
   /// Start, length and whether the window lies in the cache.
@@ -113,23 +122,46 @@ private:
       else
         length = rest;
     }
-    Value one = arith::ConstantOp::create(b, b.getBoolAttr(true));
-    k.reportRow(arith::XOrIOp::create(b, isGood, one), batch);
+    // Once a sequence, though two kernels look.
+    if (!k.plan().plan.merges) {
+      Value one = arith::ConstantOp::create(b, b.getBoolAttr(true));
+      k.reportRow(arith::XOrIOp::create(b, isGood, one), batch);
+    }
     length = arith::SelectOp::create(b, isGood, length, zero);
   }
 
-  void loadQueries() {
+  void findHeads() {
     Value first = multiply(headTile, constant(numHeads));
     for (int head = 0; head < numHeads; ++head) {
       Value inGroup = add(first, constant(head));
-      Value exists = compare(arith::CmpIPredicate::slt, inGroup, groupSize);
-      Value number = add(multiply(kvHead, groupSize), inGroup);
-      headNumbers.push_back(number);
-      headExists.push_back(exists);
-      Tile raw = load(q, splat(offset(q, dim(0), number)), splat(exists).value,
-                      zero, columns);
+      headExists.push_back(
+          compare(arith::CmpIPredicate::slt, inGroup, groupSize));
+      headNumbers.push_back(add(multiply(kvHead, groupSize), inGroup));
+    }
+  }
+
+  void loadQueries() {
+    for (int head = 0; head < numHeads; ++head) {
+      Tile raw = load(q, splat(offset(q, dim(0), headNumbers[head])),
+                      splat(headExists[head]).value, zero, columns);
       queries.push_back(widen(q, raw));
     }
+  }
+
+  /// The positions of this CTA: whole rounds, as many for each part that has
+  /// any, so that how a window is cut depends on its length alone.
+  std::pair<Value, Value> positionsOfPart() {
+    if (splits == 1)
+      return {zero, length};
+    const int64_t round = k.plan().tileRows * numTiles;
+    Value rounds = divide(add(length, constant(round * splits - 1)),
+                          constant(round * splits));
+    Value most = multiply(rounds, constant(round));
+    auto within = [&](Value x) -> Value {
+      return arith::MinSIOp::create(b, x, length);
+    };
+    Value first = within(multiply(part, most));
+    return {first, within(add(first, most))};
   }
 
   std::vector<Running> begin() {
@@ -162,8 +194,9 @@ private:
     SmallVector<Value> carried;
     for (const Running &head : running)
       carried.append({head.max.value, head.sum.value, head.acc.value});
+    auto [first, end] = positionsOfPart();
     auto loop =
-        scf::ForOp::create(b, zero, length, constant(rows * numTiles), carried);
+        scf::ForOp::create(b, first, end, constant(rows * numTiles), carried);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
@@ -173,7 +206,7 @@ private:
         Value at = add(loop.getInductionVar(), constant(rows * i));
         Value mask =
             arith::CmpIOp::create(b, arith::CmpIPredicate::slt, slots.value,
-                                  splat(subtract(length, at), true).value);
+                                  splat(subtract(end, at), true).value);
         auto loadAt = [&](const ScheduledOperand &cache, Value from) {
           Value moved = arith::AddIOp::create(
               b, from, splat(step(cache, dim(0), at), true).value);
@@ -242,14 +275,17 @@ private:
   }
 
   /// The new row, written to the cache by the first CTA of its head and read by
-  /// all as the cache holds it.
+  /// the first part of each as the cache holds it.
   void appendAndAttend(std::vector<Running> &running) {
+    Value isHere = isGood;
+    if (part)
+      isHere = both(isHere, compare(arith::CmpIPredicate::eq, part, zero));
     Value isFirst =
-        both(isGood, compare(arith::CmpIPredicate::eq, headTile, zero));
+        both(isHere, compare(arith::CmpIPredicate::eq, headTile, zero));
     Value isRow =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rowNumbers().value,
                               splat(zero, true).value);
-    Value mask = both(isRow, splat(isGood, true).value);
+    Value mask = both(isRow, splat(isHere, true).value);
     auto append = [&](size_t arg, const ScheduledOperand &cache) {
       const ScheduledOperand &fresh = k.operandOf(arg, Usage::Free);
       Value from = newOffset(fresh);
@@ -257,7 +293,7 @@ private:
         return k.convert(fresh.desc.dtype, cache.desc.dtype, raw);
       };
       Tile row =
-          cast(load(fresh, splat(from), splat(isGood).value, zero, columns));
+          cast(load(fresh, splat(from), splat(isFirst).value, zero, columns));
       Value to =
           add(offset(cache, dim(1), kvHead), step(cache, dim(0), position));
       store(row, cache, splat(to), splat(isFirst).value, zero, columns);
@@ -277,6 +313,58 @@ private:
       return step(fresh, 0, kvHead);
     Value at = step(fresh, 1, multiply(kvHead, columns));
     return isBatched ? add(at, step(fresh, 0, batch)) : at;
+  }
+
+  /// Offset of what part 0 leaves for a head.
+  Value offsetOfParts(int head) {
+    Value at = step(*partials, dim(1), headNumbers[head]);
+    return isBatched ? add(at, step(*partials, 1, batch)) : at;
+  }
+
+  /// The rows of the tile merged, as part of the window: one that has no
+  /// position, or only scores of -inf, keeps -inf, 0, 0.
+  void leavePart(const Running &seen, int head) {
+    Tile max = maxRows(seen.max);
+    Tile none = k.like(max, minusInf), nothing = k.like(max, 0);
+    Tile isNone = {arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                         max.value, none.value),
+                   &k};
+    Tile weight = exp(seen.max - k.select(isNone, nothing, max));
+    Tile sum = sumRows(seen.sum * weight);
+    Tile acc = sumRows(seen.acc * weight);
+    Tile at = splat(add(offsetOfParts(head), step(*partials, 0, part)));
+    storeParts(*partials, acc, max, sum, at, splat(headExists[head]).value);
+  }
+
+  /// Parts in rows.
+  Running loadParts() {
+    Tile slots = rowNumbers();
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, slots.value,
+                              splat(constant(splits), true).value);
+    exists = both(exists, splat(headExists[0], true).value);
+    Value stride = k.scalar(partials->stride(0));
+    Value along =
+        arith::MulIOp::create(b, slots.value, splat(stride, true).value);
+    auto offsets = [&](int64_t column) -> Tile {
+      Value from = add(offsetOfParts(0), constant(column));
+      return {arith::AddIOp::create(b, along, splat(from, true).value), &k};
+    };
+    Running parts;
+    const int64_t headDim = k.plan().headDim;
+    parts.acc = load(*partials, offsets(0), exists, zero, columns);
+    parts.sum = loadElement(*partials, offsets(headDim + 1), exists);
+    Tile max = loadElement(*partials, offsets(headDim), exists);
+    parts.max = k.select({exists, &k}, max, k.like(max, minusInf));
+    return parts;
+  }
+
+  void storeParts(const ScheduledOperand &to, Tile acc, Tile max, Tile sum,
+                  Tile at, Value mask) {
+    store(acc, to, at, mask, zero, columns);
+    Value one = constant(k.plan().headDim + 1);
+    store(max, to, at, mask, columns, one);
+    store(sum, to, at, mask, one, constant(k.plan().headDim + 2));
   }
 
   void finish(const Running &seen, int head) {
@@ -299,10 +387,7 @@ private:
       Tile result = k.convert(DType::F32, k.resultType(), acc / sum);
       return store(result, *out, at, mask, zero, columns);
     }
-    store(acc, *out, at, mask, zero, columns);
-    Value one = constant(k.plan().headDim + 1);
-    store(max, *out, at, mask, columns, one);
-    store(sum, *out, at, mask, one, constant(k.plan().headDim + 2));
+    storeParts(*out, acc, max, sum, at, mask);
   }
 
   /// Both products are sums of rounded products and fma, over the columns by
@@ -321,31 +406,41 @@ private:
     int64_t overColumns =
         log(plan.tileCols / (colLanes * colWarps)) + log(colLanes) + colWarps;
     int64_t overRows = numTiles + log(rowLanes) + rowWarps;
-    std::string rounds =
-        "ceildiv(n, " + std::to_string(plan.tileRows * numTiles) + ") + ";
+    // Parts are rows of the merge: a tree in each thread, over its lanes, and
+    // its warps in order.
+    const int64_t merge = splits > 1 ? plan.mergeDepth : 0;
+    std::string rounds = "ceildiv(n, " +
+                         std::to_string(plan.tileRows * numTiles * splits) +
+                         ") + ";
     StepContract &contract = k.contract();
     contract.dot = "fma";
     contract.depth =
-        rounds + std::to_string(std::max(overColumns, overRows) + 1);
-    contract.rescales = rounds + "1";
+        rounds + std::to_string(std::max(overColumns, overRows) + 1 + merge);
+    contract.rescales = rounds + (splits > 1 ? "2" : "1");
     contract.order = "rounds of " + std::to_string(numTiles) + " x " +
                      std::to_string(plan.tileRows) + " positions, then rows (" +
                      std::to_string(rowLanes) + " lanes, " +
                      std::to_string(rowWarps) + " warps); heads of " +
                      std::to_string(plan.tileCols) + " columns (" +
                      std::to_string(colLanes) + " lanes, " +
-                     std::to_string(colWarps) + " warps)";
+                     std::to_string(colWarps) + " warps)" +
+                     (splits > 1 ? "; windows in " + std::to_string(splits) +
+                                       " parts, merged as rows"
+                                 : "");
   }
 
   const bool isStep;
   const ScheduledOperand &q, &keys, &values;
   const ScheduledOperand *out;
+  /// What each part of the window has seen, where parts are different CTAs.
+  const ScheduledOperand *partials;
+  const int splits;
   const bool isBatched, isPartial;
   const int numHeads, numTiles;
   const DType valueType;
   Value columns, zero;
   double scale = 1;
-  Value batch, kvHead, headTile, groupSize;
+  Value batch, kvHead, headTile, groupSize, part;
   Value position, start, length, isGood;
   std::vector<Value> headNumbers, headExists;
   std::vector<Tile> queries;

@@ -22,6 +22,8 @@ using namespace tandem::codegen;
 static constexpr int attentionThreadCols = 8;
 /// One 16-byte access of the f32 state.
 static constexpr int stateThreadCols = 4;
+/// One 16-byte access of what a part of a window leaves.
+static constexpr int partThreadCols = 4;
 /// Query heads of a CTA: each keeps a query and an accumulator in registers.
 static constexpr int64_t mostHeads = 4;
 /// 32 warps hold two positions of such a head.
@@ -157,6 +159,63 @@ static void scheduleNewRow(KernelSchedule &schedule, ScheduledOperand &fresh,
                attentionThreadCols);
 }
 
+/// The result, or what parts of the window leave in its place.
+static void scheduleHeadResult(KernelSchedule &schedule,
+                               const ScheduleInput &input,
+                               const ScheduledOperand &q, int limit) {
+  Shapes shapes(schedule);
+  const int headDim = static_cast<int>(q.desc.rank()) - 2;
+  const std::string text = std::to_string(schedule.headDim);
+  auto place = [&](ScheduledOperand &held, int first) {
+    for (int dim = 0; dim <= headDim; ++dim)
+      shapes.equal(held, first + dim, q, dim);
+    shapes.is(held, first + headDim + 1, held.desc.shape.back());
+    chooseAccess(schedule, held, text, schedule.headDim, limit);
+  };
+  if (ScheduledOperand *out = findResult(schedule, input))
+    place(*out, 0);
+  for (ScheduledOperand &operand : schedule.operands)
+    if (operand.value == schedule.plan.partials) {
+      shapes.is(operand, 0, schedule.plan.splits);
+      place(operand, 1);
+    }
+}
+
+static void placeMerge(KernelSchedule &schedule) {
+  schedule.threadCols = partThreadCols;
+  schedule.tileCols = std::max<int64_t>(partThreadCols, pow2(schedule.headDim));
+  schedule.warps = static_cast<int>(std::clamp<int64_t>(
+      schedule.plan.splits * schedule.tileCols / 1024, 1, 8));
+  schedule.tileRows = std::max<int64_t>(schedule.plan.splits,
+                                        32 * partThreadCols * schedule.warps /
+                                            schedule.tileCols);
+}
+
+/// A CTA has one query head, and each part in a row of its tile.
+static Result<void> scheduleMerge(KernelSchedule &schedule,
+                                  const ScheduleInput &input) {
+  const bool isStep =
+      input.recipe.steps[schedule.plan.steps[0]].op == Opcode::ATTN_STEP;
+  ScheduledOperand &q = *find(schedule, input, 0);
+  ScheduledOperand &keys = *find(schedule, input, isStep ? 3 : 1);
+  const int batchDims = q.desc.rank() == 3;
+  placeMerge(schedule);
+  schedule.tileDepth = 1;
+  Shapes shapes(schedule);
+  shapes.is(q, batchDims + 1, schedule.headDim);
+  scheduleHeadResult(schedule, input, q, partThreadCols);
+  schedule.depth =
+      shapes.quotient(q.shape(batchDims), keys.shape(batchDims + 1), 0);
+  schedule.colTiles = schedule.depth;
+  schedule.grid[0] = (batchDims ? q.shape(0) + " * " : "") +
+                     keys.shape(batchDims + 1) + " * (" + schedule.colTiles +
+                     ")";
+  schedule.explanation = "attention: merges " +
+                         std::to_string(schedule.plan.splits) +
+                         " parts of a window, one query head a CTA";
+  return {};
+}
+
 Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
                                         const ScheduleInput &input) {
   bool isStep =
@@ -169,24 +228,42 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
   if (Result<void> ok = checkHead("attention", size); !ok)
     return ok.error();
   schedule.headDim = size;
+  const std::string window = keys.shape(batchDims);
+  if (!input.options.set.contains("splits"))
+    requirePartsOf(schedule, keys.desc.shape[batchDims], window);
+  if (schedule.plan.merges)
+    return scheduleMerge(schedule, input);
   schedule.tileCols = std::max<int64_t>(attentionThreadCols, pow2(size));
-  schedule.threadCols = attentionThreadCols;
+  Result<int64_t> columns = parameter(
+      input.options, "columns", attentionThreadCols, attentionThreadCols, 32);
+  if (!columns)
+    return columns.error();
+  schedule.threadCols =
+      static_cast<int>(std::min<int64_t>(*columns, schedule.tileCols));
   // Four positions a warp with heads of 64; longer heads take more warps, so
   // that a round keeps to few tiles.
   int64_t fitting = schedule.tileCols <= 128   ? 4
                     : schedule.tileCols <= 256 ? 8
                     : schedule.tileCols < 4096 ? 16
                                                : 32;
-  Result<int64_t> warps = parameter(input.options, "warps", fitting,
-                                    std::min<int64_t>(fitting, 4), 32);
+  Result<int64_t> warps =
+      parameter(input.options, "warps", fitting, std::min<int64_t>(fitting, 4),
+                std::max<int64_t>(fitting, 16));
   if (!warps)
     return warps.error();
   schedule.warps = static_cast<int>(*warps);
   schedule.tileRows =
-      std::max<int64_t>(1, schedule.warps * 256 / schedule.tileCols);
-
-  schedule.tilesARound =
-      static_cast<int>(std::max<int64_t>(2, leastRound / schedule.tileRows));
+      std::max<int64_t>(1, int64_t(schedule.warps) * 32 * schedule.threadCols /
+                               schedule.tileCols);
+  Result<int64_t> tiles =
+      parameter(input.options, "tiles",
+                std::max<int64_t>(2, leastRound / schedule.tileRows), 1,
+                std::max<int64_t>(8, leastRound / schedule.tileRows));
+  if (!tiles)
+    return tiles.error();
+  // No fewer positions a round, whatever is asked for.
+  schedule.tilesARound = static_cast<int>(
+      std::max<int64_t>(*tiles, leastRound / schedule.tileRows));
 
   Shapes shapes(schedule);
   int headDim = batchDims, cacheHeads = batchDims + 1;
@@ -205,14 +282,7 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
     for (size_t arg : {1, 2})
       scheduleNewRow(schedule, *find(schedule, input, arg),
                      arg == 1 ? keys : values, batchDims);
-  if (ScheduledOperand *out = findResult(schedule, input)) {
-    if (batchDims)
-      shapes.equal(*out, 0, q, 0);
-    shapes.equal(*out, headDim, q, headDim);
-    int64_t width = out->desc.shape.back();
-    shapes.is(*out, headDim + 1, width);
-    chooseAccess(schedule, *out, text, size, attentionThreadCols);
-  }
+  scheduleHeadResult(schedule, input, q, attentionThreadCols);
 
   int64_t group =
       q.desc.shape[headDim] / std::max<int64_t>(1, keys.desc.shape[cacheHeads]);
@@ -220,7 +290,11 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
   int64_t most = schedule.tileCols <= 256    ? mostHeads
                  : schedule.tileCols <= 1024 ? 2
                                              : 1;
-  int64_t heads = std::min(most, pow2(group));
+  Result<int64_t> chosen = parameter(input.options, "heads",
+                                     std::min(most, pow2(group)), 1, mostHeads);
+  if (!chosen)
+    return chosen.error();
+  int64_t heads = *chosen;
   schedule.tileDepth = heads;
   schedule.depth = shapes.quotient(q.shape(headDim), keys.shape(cacheHeads), 0);
   schedule.colTiles =
@@ -230,11 +304,24 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
     schedule.colTiles = "max(" + schedule.colTiles + ", 1)";
   schedule.grid[0] = (batchDims ? q.shape(0) + " * " : "") +
                      keys.shape(cacheHeads) + " * " + schedule.colTiles;
+  if (schedule.plan.splits > 1) {
+    schedule.grid[1] = std::to_string(schedule.plan.splits);
+    KernelSchedule merge;
+    merge.plan.splits = schedule.plan.splits;
+    merge.headDim = size;
+    placeMerge(merge);
+    schedule.mergeDepth =
+        std::bit_width(static_cast<uint64_t>(merge.tileRows)) + merge.warps;
+  }
   schedule.explanation =
       "attention: " + std::to_string(heads) + " query heads a CTA on " +
       std::to_string(schedule.warps) + " warps, " +
       std::to_string(schedule.tileRows) + " x " +
-      std::to_string(schedule.tilesARound) + " positions a round";
+      std::to_string(schedule.tilesARound) + " positions a round" +
+      (schedule.plan.splits > 1
+           ? ", each window in " + std::to_string(schedule.plan.splits) +
+                 " parts"
+           : "");
   return {};
 }
 

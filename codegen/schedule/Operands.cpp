@@ -169,7 +169,7 @@ void codegen::findOperands(KernelSchedule &schedule,
                             });
       // A state is one operand, read and written.
       if (int updated = input.graph.updates[step][a]; updated >= 0)
-        add(updated, usage, true, false);
+        add(updated, usage, !plan.merges, false);
       int value = input.graph.args[step][a];
       if (step == plan.prologue) {
         add(value, a == 0 ? Usage::MatmulX : Usage::DepthVector, false, false);
@@ -179,6 +179,8 @@ void codegen::findOperands(KernelSchedule &schedule,
           plan.reads.end())
         add(value, usage, false, false);
     }
+  if (plan.merges)
+    add(plan.partials, Usage::Free, false, false);
   for (auto [ids, table] : plan.guards) {
     add(ids, Usage::RowIndex, false, false);
     add(table, Usage::Extent, false, false);

@@ -14,43 +14,51 @@ namespace {
 /// A parameter and the families that read it.
 struct Parameter {
   const char *name;
-  bool rowWise, matmul, gemv;
+  bool rowWise, matmul, gemv, attention;
 
   bool isReadBy(Family family) const {
-    return family == Family::RowWise  ? rowWise
-           : family == Family::Matmul ? matmul
-                                      : gemv;
+    return family == Family::RowWise     ? rowWise
+           : family == Family::Matmul    ? matmul
+           : family == Family::Attention ? attention
+                                         : family == Family::Gemv && gemv;
   }
 };
 } // namespace
 
 static constexpr Parameter parameters[] = {
     // The longest row that one tile holds.
-    {"block", true, false, false},
+    {"block", true, false, false, false},
     // Columns of a tile where rows are longer.
-    {"chunk", true, false, false},
+    {"chunk", true, false, false, false},
     // Rows of a tile.
-    {"rows", true, false, false},
+    {"rows", true, false, false, false},
     // Warps of a CTA.
-    {"warps", true, true, true},
+    {"warps", true, true, true, true},
     // Rows, columns and k elements of a tile.
-    {"tile_m", false, true, false},
-    {"tile_n", false, true, true},
-    {"tile_k", false, true, true},
+    {"tile_m", false, true, false, false},
+    {"tile_n", false, true, true, false},
+    {"tile_k", false, true, true, false},
     // Of an asynchronous product: stages (0 for a plain kernel), CTAs that
     // share W and x, rows of tiles walked together, registers of a thread that
     // multiplies.
-    {"stages", false, true, false},
-    {"cluster_m", false, true, false},
-    {"cluster_n", false, true, false},
-    {"group", false, true, false},
-    {"registers", false, true, false},
+    {"stages", false, true, false, false},
+    {"cluster_m", false, true, false, false},
+    {"cluster_n", false, true, false, false},
+    {"group", false, true, false, false},
+    {"registers", false, true, false, false},
+    // Of attention: parts of a window, neighbouring columns of a thread, tiles
+    // of positions in a round, query heads of a CTA.
+    {"splits", false, false, false, true},
+    {"columns", false, false, false, true},
+    {"tiles", false, false, false, true},
+    {"heads", false, false, false, true},
 };
 
 static constexpr std::pair<Family, const char *> familyNames[] = {
     {Family::RowWise, "row-wise"},
     {Family::Matmul, "matmul"},
-    {Family::Gemv, "gemv"}};
+    {Family::Gemv, "gemv"},
+    {Family::Attention, "attention"}};
 
 std::string codegen::familyName(const KernelSchedule &schedule) {
   switch (schedule.plan.family) {

@@ -127,6 +127,9 @@ struct KernelSchedule {
   bool newHeadsAreJoined = false;
   /// Attention: tiles of positions in one round of the loop.
   int tilesARound = 1;
+  /// Attention in parts: additions that a part passes through in the merge, at
+  /// most.
+  int64_t mergeDepth = 0;
   /// Columns are cut into tiles that are different CTAs (no reductions).
   bool splitsColumns = false;
   /// Row-wise: every tile's columns all exist.
@@ -184,6 +187,17 @@ void chooseVectors(KernelSchedule &schedule, int limit);
 /// The parameter as set by the caller, or \p chosen.
 Result<int64_t> parameter(const CompileOptions &options, const char *name,
                           int64_t chosen, int64_t least, int64_t most);
+
+/// Makes two kernels of each attention whose window several CTAs share: one
+/// leaves what each part of the window has seen, one merges the parts.
+Result<void> splitWindows(Graph &graph, Partition &parts, const Recipe &recipe,
+                          const DimBindings &bindings,
+                          const CompileOptions &options);
+
+/// Requires that a window of \p slots, named \p window, has the parts that its
+/// length calls for.
+void requirePartsOf(KernelSchedule &schedule, int64_t slots,
+                    const std::string &window);
 
 Result<void> scheduleRows(KernelSchedule &schedule, const ScheduleInput &input);
 Result<void> scheduleMatmul(KernelSchedule &schedule,

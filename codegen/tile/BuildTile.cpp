@@ -16,7 +16,7 @@ std::string codegen::kernelName(const KernelSchedule &schedule,
     if (name.size() < longest)
       name += (name.empty() ? "" : "_") +
               std::string(opInfo(recipe.steps[step].op).mnemonic);
-  return name;
+  return schedule.plan.merges ? name + "_merge" : name;
 }
 
 static RecordOperand::Role roleOf(const ScheduledOperand &operand,
@@ -61,7 +61,9 @@ Result<TileKernel> codegen::buildTile(const KernelSchedule &schedule,
   RowBuilder rows(builder, schedule, input);
   func::FuncOp func = rows.build(kernel.record.kernel);
   kernel.record.args = rows.takeArgs();
-  kernel.record.contract.steps = rows.takeContracts();
+  // The kernel that makes the parts answers for the sums of both.
+  if (!schedule.plan.merges)
+    kernel.record.contract.steps = rows.takeContracts();
 
   Error errors;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

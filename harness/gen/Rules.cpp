@@ -213,7 +213,7 @@ Params tandem::harness::drawParams(Choices &choices, const OpInfo &op,
 
 std::map<std::string, std::string>
 tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
-  enum Reader { Rows, Products, Tiles };
+  enum Reader { Rows, Products, Tiles, Windows };
   struct Parameter {
     const char *name;
     Reader reader;
@@ -226,6 +226,8 @@ tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
       {"tile_m", Tiles, {32, 64, 128}},  {"tile_n", Products, {32, 64, 128}},
       {"tile_k", Products, {32, 64}},    {"stages", Tiles, {0}},
       {"cluster_m", Tiles, {2}},         {"cluster_n", Tiles, {2}},
+      {"splits", Windows, {2, 4, 8}},    {"columns", Windows, {16, 32}},
+      {"tiles", Windows, {4, 8}},        {"heads", Windows, {1, 2}},
   };
   if (!choices.rarely(8))
     return {};
@@ -241,8 +243,10 @@ tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
       break;
     case Opcode::ATTENTION_TILE:
     case Opcode::ATTN_STEP:
+      reader = Windows;
+      break;
     case Opcode::GDN_STEP:
-      return {}; // their families have no such parameters
+      return {}; // its family has no such parameters
     default:
       break;
     }

@@ -68,9 +68,10 @@ Attended attend(const Heads &shape, const std::vector<double> &q,
 }
 
 /// attention_tile over a window against attend().
-void checkWindow(const Heads &shape, DType dtype, int64_t start,
-                 int64_t length) {
+void checkWindow(const Heads &shape, DType dtype, int64_t start, int64_t length,
+                 const std::map<std::string, std::string> &set = {}) {
   Bench bench;
+  bench.set = set;
   Operand q = bench.tensor(dtype, shape.query(), wave(1));
   Operand k = bench.tensor(dtype, shape.cache(), wave(2));
   Operand v = bench.tensor(dtype, shape.cache(), wave(3));
@@ -101,6 +102,47 @@ TEST_SUITE("codegen/heads") {
     for (int64_t length : {0, 1, 2, 15, 16, 17, 31, 32, 33, 40})
       checkWindow({0, 4, 2, 40, 64}, DType::F32, 40 - length, length);
     checkWindow({3, 4, 1, 9, 64}, DType::BF16, 2, 5);
+  }
+
+  TEST_CASE("a window in parts follows the formula, short ones too") {
+    // A part has whole rounds of 32: none is left for the last ones.
+    for (const char *splits : {"2", "4", "8"})
+      for (int64_t length : {0, 1, 32, 33, 65, 128, 129, 257, 300})
+        checkWindow({0, 4, 2, 300, 64}, DType::F32, 300 - length, length,
+                    {{"splits", splits}});
+    for (int64_t size : {1, 33, 128, 256, 520})
+      checkWindow({2, 6, 2, 90, size}, DType::BF16, 1, 80, {{"splits", "4"}});
+    // Windows of this length are cut without being asked.
+    checkWindow({0, 2, 1, 1100, 16}, DType::F32, 0, 1100);
+  }
+
+  TEST_CASE("threads of more columns, longer rounds, fewer heads a CTA") {
+    for (const char *columns : {"16", "32"})
+      for (int64_t size : {8, 64, 128})
+        checkWindow({2, 8, 2, 90, size}, DType::BF16, 1, 80,
+                    {{"columns", columns}, {"splits", "2"}, {"heads", "2"}});
+    checkWindow({2, 8, 2, 90, 128}, DType::BF16, 1, 80, {{"tiles", "8"}});
+  }
+
+  TEST_CASE("a sequence has the same bits in any batch, in parts too") {
+    for (const char *splits : {"1", "4"}) {
+      std::vector<double> alone;
+      for (int64_t batch : {1, 3}) {
+        Bench bench;
+        bench.set = {{"splits", splits}};
+        Heads shape{batch, 4, 2, 150, 64};
+        Operand q = bench.tensor(DType::F32, shape.query(), wave(1));
+        Operand k = bench.tensor(DType::F32, shape.cache(), wave(2));
+        Operand v = bench.tensor(DType::F32, shape.cache(), wave(3));
+        auto got =
+            bench.run(single(Opcode::ATTENTION_TILE, {q, k, v}), {q, k, v},
+                      bench.output(DType::F32, shape.query()));
+        got.resize(4 * 64);
+        if (alone.empty())
+          alone = got;
+        CHECK(got == alone);
+      }
+    }
   }
 
   TEST_CASE("attention takes any head size and any number of query heads") {
@@ -147,13 +189,16 @@ TEST_SUITE("codegen/heads") {
   }
 
   TEST_CASE("-inf scores: a whole first tile is skipped, all of them are NaN") {
-    for (int64_t finite : {0, 1}) {
+    for (auto [finite, splits] :
+         {std::pair{0, "1"}, {1, "1"}, {0, "2"}, {1, "2"}, {1, "8"}}) {
       Bench bench;
+      bench.set = {{"splits", splits}};
+      const int last = finite;
       Heads shape{0, 2, 1, 70, 8};
       Operand q =
           bench.tensor(DType::F32, shape.query(), [](auto) { return 1.; });
       Operand k = bench.tensor(DType::F32, shape.cache(), [&](int64_t i) {
-        return i / 8 < 70 - finite ? -inf : 0.5;
+        return i / 8 < 70 - last ? -inf : 0.5;
       });
       Operand v = bench.tensor(DType::F32, shape.cache(), [](int64_t i) {
         return static_cast<double>(i / 8);
@@ -223,38 +268,45 @@ TEST_SUITE("codegen/heads") {
   }
 
   TEST_CASE("windows on the device: each sequence its own, a bad one refused") {
-    Bench bench;
-    Heads shape{4, 4, 2, 20, 64};
-    Operand q = bench.tensor(DType::BF16, shape.query(), wave(1));
-    Operand k = bench.tensor(DType::BF16, shape.cache(), wave(2));
-    Operand v = bench.tensor(DType::BF16, shape.cache(), wave(3));
-    const std::vector<int64_t> lengths = {20, 0, 21, 7};
-    Operand length = bench.tensor(DType::I32, {4}, [&](int64_t i) {
-      return static_cast<double>(lengths[static_cast<size_t>(i)]);
-    });
-    Operand out =
-        bench.tensor(DType::BF16, shape.query(), [](auto) { return 99.; });
-    auto got = bench.run(single(Opcode::ATTENTION_TILE, {q, k, v, length},
-                                with({{"kv_len", OperandParam{3}}})),
-                         {q, k, v, length}, out);
-    REQUIRE(bench.indexErrors.size() == 1);
-    CHECK(bench.indexErrors[0].step == 0);
-    CHECK(bench.indexErrors[0].row == 2);
-    std::vector<double> expected;
-    for (int64_t b = 0; b < 4; ++b) {
-      int64_t n = lengths[static_cast<size_t>(b)];
-      bool isGood = n <= 20;
-      Attended all = attend(shape, bench.values(q), bench.values(k),
-                            bench.values(v), b, 0, isGood ? n : 0);
-      for (size_t i = 0; i < all.acc.size(); ++i)
-        expected.push_back(!isGood ? 99 : n ? all.acc[i] / all.sum[i / 64] : 0);
+    for (const char *splits : {"1", "4"}) {
+      Bench bench;
+      bench.set = {{"splits", splits}};
+      Heads shape{4, 4, 2, 20, 64};
+      Operand q = bench.tensor(DType::BF16, shape.query(), wave(1));
+      Operand k = bench.tensor(DType::BF16, shape.cache(), wave(2));
+      Operand v = bench.tensor(DType::BF16, shape.cache(), wave(3));
+      const std::vector<int64_t> lengths = {20, 0, 21, 7};
+      Operand length = bench.tensor(DType::I32, {4}, [&](int64_t i) {
+        return static_cast<double>(lengths[static_cast<size_t>(i)]);
+      });
+      Operand out =
+          bench.tensor(DType::BF16, shape.query(), [](auto) { return 99.; });
+      auto got = bench.run(single(Opcode::ATTENTION_TILE, {q, k, v, length},
+                                  with({{"kv_len", OperandParam{3}}})),
+                           {q, k, v, length}, out);
+      REQUIRE(bench.indexErrors.size() == 1);
+      CHECK(bench.indexErrors[0].step == 0);
+      CHECK(bench.indexErrors[0].row == 2);
+      std::vector<double> expected;
+      for (int64_t b = 0; b < 4; ++b) {
+        int64_t n = lengths[static_cast<size_t>(b)];
+        bool isGood = n <= 20;
+        Attended all = attend(shape, bench.values(q), bench.values(k),
+                              bench.values(v), b, 0, isGood ? n : 0);
+        for (size_t i = 0; i < all.acc.size(); ++i)
+          expected.push_back(!isGood ? 99
+                             : n     ? all.acc[i] / all.sum[i / 64]
+                                     : 0);
+      }
+      checkClose(got, expected, 1e-2);
     }
-    checkClose(got, expected, 1e-2);
   }
 
   TEST_CASE("attn_step appends, then attends; a bad slot leaves all alone") {
-    for (bool joined : {false, true}) {
+    for (auto [joined, splits] :
+         {std::pair{false, "1"}, {true, "1"}, {false, "4"}, {true, "2"}}) {
       Bench bench;
+      bench.set = {{"splits", splits}};
       Heads shape{4, 4, 2, 20, 64};
       Operand q = bench.tensor(DType::F32, shape.query(), wave(1));
       Dims fresh = joined ? Dims{4, 128} : Dims{4, 2, 64};
@@ -323,46 +375,53 @@ TEST_SUITE("codegen/heads") {
   }
 
   TEST_CASE("one slot past the cache is refused, and the cache untouched") {
-    Bench bench;
-    Operand q = bench.tensor(DType::F32, {4, 16}, wave(1));
-    Operand fresh = bench.tensor(DType::F32, {2, 16}, wave(4));
-    Operand k = bench.tensor(DType::F16, {9, 2, 16}, wave(2));
-    Operand v = bench.tensor(DType::F16, {9, 2, 16}, wave(3));
-    Operand out = bench.tensor(DType::F32, {4, 16}, [](auto) { return 99.; });
-    auto keys = bench.values(k), values = bench.values(v);
-    auto at = [&](double slot) {
-      return bench.tensor(DType::I32, {1}, [=](auto) { return slot; });
-    };
-    auto step = [&](Operand pos) {
-      return bench.run(single(Opcode::ATTN_STEP, {q, fresh, fresh, k, v, pos},
-                              with({{"pos", OperandParam{5}}})),
-                       {q, fresh, fresh, k, v, pos}, out);
-    };
-    for (double slot : {9., -1., 2147483647.}) {
-      for (double y : step(at(slot)))
-        CHECK(y == 99);
-      REQUIRE(bench.indexErrors.size() == 1);
-      CHECK(bench.indexErrors[0].row == 0);
-      CHECK(bench.values(k) == keys);
-      CHECK(bench.values(v) == values);
+    for (const char *splits : {"1", "2"}) {
+      Bench bench;
+      bench.set = {{"splits", splits}};
+      Operand q = bench.tensor(DType::F32, {4, 16}, wave(1));
+      Operand fresh = bench.tensor(DType::F32, {2, 16}, wave(4));
+      Operand k = bench.tensor(DType::F16, {9, 2, 16}, wave(2));
+      Operand v = bench.tensor(DType::F16, {9, 2, 16}, wave(3));
+      Operand out = bench.tensor(DType::F32, {4, 16}, [](auto) { return 99.; });
+      auto keys = bench.values(k), values = bench.values(v);
+      auto at = [&](double slot) {
+        return bench.tensor(DType::I32, {1}, [=](auto) { return slot; });
+      };
+      auto step = [&](Operand pos) {
+        return bench.run(single(Opcode::ATTN_STEP, {q, fresh, fresh, k, v, pos},
+                                with({{"pos", OperandParam{5}}})),
+                         {q, fresh, fresh, k, v, pos}, out);
+      };
+      for (double slot : {9., -1., 2147483647.}) {
+        for (double y : step(at(slot)))
+          CHECK(y == 99);
+        REQUIRE(bench.indexErrors.size() == 1);
+        CHECK(bench.indexErrors[0].row == 0);
+        CHECK(bench.values(k) == keys);
+        CHECK(bench.values(v) == values);
+      }
+      // The last one is none too far.
+      CHECK(step(at(8))[0] != 99);
+      CHECK(bench.indexErrors.empty());
+      CHECK(bench.values(k) != keys);
     }
-    // The last one is none too far.
-    CHECK(step(at(8))[0] != 99);
-    CHECK(bench.indexErrors.empty());
-    CHECK(bench.values(k) != keys);
   }
 
   TEST_CASE("a partial of nothing but -inf scores says so") {
-    Bench bench;
-    Operand q = bench.tensor(DType::F32, {1, 4}, [](auto) { return 1.; });
-    Operand k = bench.tensor(DType::F32, {5, 1, 4}, [](auto) { return -inf; });
-    Operand v = bench.tensor(DType::F32, {5, 1, 4}, wave(3));
-    auto got = bench.run(single(Opcode::ATTENTION_TILE, {q, k, v},
-                                with({{"flags", int64_t{2}}})),
-                         {q, k, v}, bench.output(DType::F32, {1, 6}));
-    // exp(-inf + inf) is NaN, in the sum and in what it multiplies.
-    for (size_t i : {0, 1, 2, 3, 5})
-      CHECK(std::isnan(got[i]));
-    CHECK(got[4] == -inf);
+    for (const char *splits : {"1", "4"}) {
+      Bench bench;
+      bench.set = {{"splits", splits}};
+      Operand q = bench.tensor(DType::F32, {1, 4}, [](auto) { return 1.; });
+      Operand k =
+          bench.tensor(DType::F32, {5, 1, 4}, [](auto) { return -inf; });
+      Operand v = bench.tensor(DType::F32, {5, 1, 4}, wave(3));
+      auto got = bench.run(single(Opcode::ATTENTION_TILE, {q, k, v},
+                                  with({{"flags", int64_t{2}}})),
+                           {q, k, v}, bench.output(DType::F32, {1, 6}));
+      // exp(-inf + inf) is NaN, in the sum and in what it multiplies.
+      for (size_t i : {0, 1, 2, 3, 5})
+        CHECK(std::isnan(got[i]));
+      CHECK(got[4] == -inf);
+    }
   }
 }

@@ -43,6 +43,9 @@ public:
     return {desc, *address};
   }
 
+  /// Schedule parameters of every launch.
+  std::map<std::string, std::string> set;
+
   /// Runs without findings, and gives the elements of \p out.
   std::vector<double> run(const Recipe &recipe,
                           const std::vector<Operand> &inputs, Operand out,
@@ -55,6 +58,7 @@ public:
   void launch(const Recipe &recipe, const std::vector<Operand> &inputs,
               const std::vector<Operand> &outputs,
               CompileOptions options = {}) {
+    options.set.insert(set.begin(), set.end());
     auto program = compile(recipe, inputs, outputs, options);
     INFO((program ? std::string() : program.error().text()));
     REQUIRE(bool(program));
