@@ -38,7 +38,8 @@ static double coldCompile(const Recipe &recipe, std::string &where) {
 }
 
 TEST_SUITE("codegen") {
-  TEST_CASE("each sample is one kernel, and quick to compile") {
+  TEST_CASE(
+      "each sample is one kernel, or parts and their merge, quick to compile") {
     for (const char *name :
          {"llama32_1b_rmsnorm", "llama32_1b_residual_rmsnorm", "qwen3_swiglu",
           "minilm_layernorm_gelu", "softmax_vocab_128256",
@@ -50,8 +51,11 @@ TEST_SUITE("codegen") {
       double milliseconds = coldCompile(recipe, where);
       MESSAGE(std::string(name), ": ", milliseconds, " ms: ", where);
       auto program = compileTypical(recipe);
-      CHECK(program->launches.size() == 1);
-      CHECK(program->temporaries.empty());
+      // A long window is cut into parts, which a second kernel merges.
+      const bool isAttention =
+          recipe.name.find("attention") != std::string::npos;
+      CHECK(program->launches.size() == (isAttention ? 2 : 1));
+      CHECK(program->temporaries.size() == (isAttention ? 1 : 0));
       // Ten times the budget: the time itself is what `--timing` prints, this
       // only fails where something is badly wrong. Attention's loop is unrolled
       // over query heads and tiles.

@@ -138,7 +138,8 @@ TEST_SUITE("harness generate") {
     CHECK(parameters == std::set<std::string>{"block", "chunk", "rows", "warps",
                                               "tile_m", "tile_n", "tile_k",
                                               "stages", "cluster_m",
-                                              "cluster_n"});
+                                              "cluster_n", "splits", "columns",
+                                              "tiles", "heads"});
     CHECK(specOf({"chain", {}, {}})->set.empty());
   }
 
