@@ -1,11 +1,13 @@
 //===- NvptxTarget.cpp - LLVM modules to PTX text -------------------------===//
 //
-// The lowering writes code that is already simple, and NVPTX's own pipeline has
-// early CSE, address-space inference, loop strength reduction and dead code
-// elimination, so no further optimisation runs: it would double the time.
+// The lowering writes code that is already simple, so no middle-end
+// optimisation runs, and only the passes of PtxPasses.cpp do: more would double
+// the time.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/target/NvptxTarget.h"
+
+#include "codegen/target/PtxPasses.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -119,15 +121,14 @@ Result<std::string> tandem::printPtx(llvm::Module &module,
   auto start = Clock::now();
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
+  prepareForSelection(module);
   optimizeMs = since(start);
 
   start = Clock::now();
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr,
-                                  llvm::CodeGenFileType::AssemblyFile,
-                                  /*DisableVerify=*/true))
+  if (!addPtxPasses(passes, machine, stream))
     return Error("target: the NVPTX backend cannot print assembly");
   passes.run(module);
   selectMs = since(start);
