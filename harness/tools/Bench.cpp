@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/device/Device.h"
+#include "harness/tools/BenchHardware.h"
 #include "harness/tools/BenchRun.h"
 #include "harness/tools/TileSample.h"
 
@@ -276,7 +277,10 @@ Command tandem::tools::benchCommand(CLI::App &parent,
       ->capture_default_str();
   emulator->add_flag("--json", options->json, "Print JSON");
   const Command run = benchRunCommand(*app, peers);
-  return {app, [options, run] {
-            return run.app->parsed() ? run.run() : benchEmulator(*options);
+  const Command hardware = benchHardwareCommand(*app);
+  return {app, [options, run, hardware] {
+            return run.app->parsed()        ? run.run()
+                   : hardware.app->parsed() ? hardware.run()
+                                            : benchEmulator(*options);
           }};
 }
