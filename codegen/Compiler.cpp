@@ -1,6 +1,8 @@
 //===- Compiler.cpp - Recipes to programs ---------------------------------===//
 #include "codegen/Compiler.h"
 
+#include "codegen/TunedSchedules.h"
+
 #include "codegen/cache/Cache.h"
 #include "codegen/cache/KernelCache.h"
 #include "codegen/lower/TileToPtx.h"
@@ -249,6 +251,50 @@ codegen::buildTileKernels(const Recipe &recipe, const DimBindings &bindings,
   return kernels;
 }
 
+/// The kernels of a checked call, with exactly these options.
+static Result<void>
+compileKernels(const Recipe &recipe, const std::vector<Operand> &inputs,
+               const std::vector<Operand> &outputs, const DimBindings &bindings,
+               const CompileOptions &options, Program &program, Clock &clock) {
+  Graph graph = buildGraph(recipe);
+  Partition parts = partition(recipe, graph, options.fuse);
+  if (Result<void> ok = checkParametersAreRead(options, parts); !ok)
+    return ok.error();
+  if (Result<void> ok = splitWindows(graph, parts, recipe, bindings, options);
+      !ok)
+    return ok.error();
+  program.explanation = parts.explanation;
+  clock.lap("fuse");
+
+  ScheduleInput input{recipe, graph, options, {}, nameValues(recipe, graph)};
+  std::vector<OperandSource> sources;
+  placeValues(graph, parts, inputs, outputs, bindings, program, input.operands,
+              sources);
+  program.fromCache = true;
+  for (const KernelPlan &plan : parts.kernels) {
+    clock.restart();
+    Result<KernelSchedule> scheduled = schedule(plan, input);
+    if (!scheduled)
+      return scheduled.error();
+    clock.lap("schedule");
+    Result<std::shared_ptr<const Kernel>> kernel =
+        kernelFor(*scheduled, input, clock, program.fromCache);
+    if (!kernel)
+      return kernel.error();
+    ProgramLaunch launch;
+    launch.kernel = kernel.take();
+    launch.steps = plan.steps;
+    launch.family = familyName(*scheduled);
+    for (const ScheduledOperand &operand : scheduled->operands)
+      launch.operands.push_back(sources[operand.value]);
+    program.explanation.push_back(
+        "kernel " + std::to_string(program.launches.size()) + " (" +
+        launch.kernel->launch.kernel + ") is " + scheduled->explanation);
+    program.launches.push_back(std::move(launch));
+  }
+  return {};
+}
+
 Result<std::shared_ptr<const Program>>
 tandem::compile(const Recipe &recipe, const std::vector<Operand> &inputs,
                 const std::vector<Operand> &outputs,
@@ -266,42 +312,33 @@ tandem::compile(const Recipe &recipe, const std::vector<Operand> &inputs,
     return bindings.error();
   clock.lap("check");
 
-  Graph graph = buildGraph(recipe);
-  Partition parts = partition(recipe, graph, options.fuse);
-  if (Result<void> ok = checkParametersAreRead(options, parts); !ok)
-    return ok.error();
-  if (Result<void> ok = splitWindows(graph, parts, recipe, *bindings, options);
+  if (options.useTuned && options.fuse && options.set.empty()) {
+    Result<std::optional<std::map<std::string, std::string>>> tuned =
+        tunedParameters(recipe, *bindings, options.target);
+    if (!tuned)
+      return tuned.error();
+    clock.lap("tuned");
+    if (*tuned) {
+      // What was tuned for contiguous operands may be no kernel for these.
+      CompileOptions withTuned = options;
+      withTuned.set = **tuned;
+      Program attempt = *program;
+      if (compileKernels(recipe, inputs, outputs, *bindings, withTuned, attempt,
+                         clock)) {
+        attempt.timings = program->timings;
+        *program = std::move(attempt);
+        std::string sentence = "tuned:";
+        for (const auto &[name, value] : withTuned.set)
+          sentence += " " + name + "=" + value;
+        program->explanation.push_back(std::move(sentence));
+        return std::shared_ptr<const Program>(std::move(program));
+      }
+    }
+  }
+  if (Result<void> ok = compileKernels(recipe, inputs, outputs, *bindings,
+                                       options, *program, clock);
       !ok)
     return ok.error();
-  program->explanation = parts.explanation;
-  clock.lap("fuse");
-
-  ScheduleInput input{recipe, graph, options, {}, nameValues(recipe, graph)};
-  std::vector<OperandSource> sources;
-  placeValues(graph, parts, inputs, outputs, *bindings, *program,
-              input.operands, sources);
-  program->fromCache = true;
-  for (const KernelPlan &plan : parts.kernels) {
-    clock.restart();
-    Result<KernelSchedule> scheduled = schedule(plan, input);
-    if (!scheduled)
-      return scheduled.error();
-    clock.lap("schedule");
-    Result<std::shared_ptr<const Kernel>> kernel =
-        kernelFor(*scheduled, input, clock, program->fromCache);
-    if (!kernel)
-      return kernel.error();
-    ProgramLaunch launch;
-    launch.kernel = kernel.take();
-    launch.steps = plan.steps;
-    launch.family = familyName(*scheduled);
-    for (const ScheduledOperand &operand : scheduled->operands)
-      launch.operands.push_back(sources[operand.value]);
-    program->explanation.push_back(
-        "kernel " + std::to_string(program->launches.size()) + " (" +
-        launch.kernel->launch.kernel + ") is " + scheduled->explanation);
-    program->launches.push_back(std::move(launch));
-  }
   return std::shared_ptr<const Program>(std::move(program));
 }
 

@@ -25,6 +25,9 @@ struct CompileOptions {
   /// Schedule parameters that override the chosen ones, e.g. {"block", "1024"}.
   /// An unknown name or impossible value is an error.
   std::map<std::string, std::string> set;
+  /// Take parameters from the databases of tuned schedules where `set` is empty
+  /// (codegen/TunedSchedules.h).
+  bool useTuned = true;
   /// Keep the text of every stage in Kernel::stages (tile is always kept).
   bool keepStages = false;
   /// Look in, and add to, the memory and disk caches.

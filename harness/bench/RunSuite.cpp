@@ -140,7 +140,7 @@ private:
     if (!compared)
       result["compare_error"] = compared.error().text();
     const Result<std::vector<GpuSensors>> sensors =
-        contenders.time(numRounds, options.seed);
+        contenders.time(options.rounds, options.seed);
     describe(contenders, row, result);
     if (!sensors)
       return sensors.error();
@@ -248,7 +248,7 @@ tandem::bench::runSuite(const Suite &suite, const Bench &bench,
       {"method",
        "one CUDA graph of at least 20 launches a contender, rotating over more "
        "than twice the L2 cache; median of " +
-           std::to_string(numRounds) +
+           std::to_string(options.rounds) +
            " rounds of all contenders, in an order drawn anew each round"},
       {"peers", options.peers},
       {"rows", json::array()}};

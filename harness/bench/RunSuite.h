@@ -10,6 +10,7 @@
 #define TANDEM_HARNESS_BENCH_RUNSUITE_H
 
 #include "codegen/Compiler.h"
+#include "harness/bench/Measure.h"
 #include "harness/bench/Suite.h"
 
 #include <atomic>
@@ -46,6 +47,8 @@ struct RunOptions {
   std::string filter;
   /// No row begins later.
   double seconds = 240;
+  /// Rounds of all contenders of a row.
+  int rounds = numRounds;
   uint64_t seed = 1;
   const std::atomic<bool> *stop = nullptr;
   /// Rows of an earlier run's document, which are not measured again.

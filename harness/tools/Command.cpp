@@ -23,11 +23,11 @@ int tandem::harness::runCommand(const std::vector<std::string> &arguments,
              "Exit codes: 0 nothing wrong, 1 something was found, 2 could not "
              "do it, 130 stopped by Ctrl-C.");
   const std::vector<Command> commands = {
-      opsCommand(app),         verifyCommand(app), compileCommand(app),
-      tools::runCommand(app),  fuzzCommand(app),   replayCommand(app),
-      shrinkCommand(app),      blameCommand(app),  emulateCommand(app),
-      mutateCommand(app),      planCommand(app),   cacheCommand(app),
-      benchCommand(app, peers)};
+      opsCommand(app),          verifyCommand(app), compileCommand(app),
+      tools::runCommand(app),   fuzzCommand(app),   replayCommand(app),
+      shrinkCommand(app),       blameCommand(app),  emulateCommand(app),
+      mutateCommand(app),       planCommand(app),   cacheCommand(app),
+      benchCommand(app, peers), tuneCommand(app)};
   // CLI11 reports by exceptions (and takes its words last first); they end
   // here.
   try {

@@ -60,6 +60,7 @@ Command blameCommand(CLI::App &parent);
 Command emulateCommand(CLI::App &parent);
 Command planCommand(CLI::App &parent);
 Command cacheCommand(CLI::App &parent);
+Command tuneCommand(CLI::App &parent);
 Command benchCommand(CLI::App &parent, const harness::PeerHost &peers);
 
 /// A whole number from \p least to \p most; everything else is refused with

@@ -1,6 +1,8 @@
 //===- PtxasTest.cpp - What ptxas says about our PTX ----------------------===//
 #include "Recipes.h"
 
+#include "codegen/TunedSchedules.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -66,6 +68,25 @@ TEST_SUITE("codegen") {
         std::string output = assemble(ptxas, *program->launches[0].kernel);
         CHECK(output.find(" 0 bytes spill stores") != std::string::npos);
       }
+    }
+  }
+
+  TEST_CASE("ptxas spills in no schedule that the compiler comes with") {
+    std::string ptxas = findPtxas();
+    if (ptxas.empty()) {
+      MESSAGE("SKIPPED: there is no ptxas on this machine");
+      return;
+    }
+    const auto records = readTuned(shippedTuned(), "codegen/tune/tuned.json");
+    REQUIRE(bool(records));
+    for (const TunedSchedule &record : *records) {
+      CAPTURE(record.key);
+      CompileOptions options;
+      options.target = record.target;
+      const auto program = compileTypical(record.recipe, options, record.dims);
+      for (const ProgramLaunch &launch : program->launches)
+        CHECK(assemble(ptxas, *launch.kernel).find(" 0 bytes spill stores") !=
+              std::string::npos);
     }
   }
 
