@@ -97,7 +97,7 @@ std::vector<Row> tandem::emulator::allRows() {
         controlRows(),       callRows(),         videoRows(),
         clusterRows(),       vectorAtomicRows(), compareHalfRows(),
         mbarrierRows(),      bulkRows(),         wgmmaRows(),
-        asyncFenceRows(),    storeAsyncRows()})
+        asyncFenceRows(),    storeAsyncRows(),   matrixFormRows()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

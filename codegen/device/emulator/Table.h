@@ -124,6 +124,7 @@ std::span<const Row> atomicRows();
 std::span<const Row> asyncRows();
 std::span<const Row> warpRows();
 std::span<const Row> matrixRows();
+std::span<const Row> matrixFormRows();
 std::span<const Row> controlRows();
 std::span<const Row> callRows();
 std::span<const Row> videoRows();

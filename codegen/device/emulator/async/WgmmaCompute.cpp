@@ -86,7 +86,9 @@ void forEachResult(Cta &cta, int firstWarp, const WgmmaForm &form, F f) {
   }
 }
 
-int32_t widenInteger(uint32_t bits, bool isSigned) {
+int32_t widenInteger(uint32_t bits, const WgmmaForm &form, bool isSigned) {
+  if (form.isBits)
+    return static_cast<int32_t>(bits);
   return isSigned ? int32_t(static_cast<int8_t>(bits)) : int32_t(bits & 255);
 }
 } // namespace
@@ -116,7 +118,7 @@ void emulator::computeWgmma(Cta &cta, int firstWarp, const WgmmaOp &op) {
     scratch.bIntegers.resize(static_cast<size_t>(k * n));
     auto setA = [&](int row, int at, uint32_t bits) {
       scratch.aIntegers[static_cast<size_t>(row * k + at)] =
-          widenInteger(bits, form.aSigned);
+          widenInteger(bits, form, form.aSigned);
     };
     if (form.aInRegisters)
       forEachRegister(cta, firstWarp, form, setA);
@@ -125,10 +127,15 @@ void emulator::computeWgmma(Cta &cta, int firstWarp, const WgmmaOp &op) {
     forEachShared(cta, op.b, form, n, false,
                   [&](int column, int at, uint32_t bits) {
                     scratch.bIntegers[static_cast<size_t>(at * n + column)] =
-                        widenInteger(bits, form.bSigned);
+                        widenInteger(bits, form, form.bSigned);
                   });
-    dotRowsInteger(scratch.aIntegers.data(), scratch.bIntegers.data(), rows, k,
-                   n, reinterpret_cast<int32_t *>(result), n, form.saturates);
+    if (form.isBits)
+      dotRowsBits(scratch.aIntegers.data(), scratch.bIntegers.data(), rows, k,
+                  n, result, n, false);
+    else
+      dotRowsInteger(scratch.aIntegers.data(), scratch.bIntegers.data(), rows,
+                     k, n, reinterpret_cast<int32_t *>(result), n,
+                     form.saturates);
   } else {
     scratch.a.reset(rows, k);
     scratch.b.reset(k, n);

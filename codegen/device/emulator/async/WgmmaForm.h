@@ -12,6 +12,8 @@ struct WgmmaForm {
   enum class Kind : uint8_t { Float, Integer } kind = Kind::Float;
   DotFormat a = DotFormat::F16, b = DotFormat::F16;
   bool aSigned = false, bSigned = false, saturates = false;
+  /// Integer: operands are bits, k counts words of 32.
+  bool isBits = false;
   bool halfResult = false;
   int n = 8, k = 16;
   unsigned elementBytes = 2;

@@ -56,16 +56,23 @@ static void buildMma(Builder &b, const Match &m) {
   size_t nAt = shape.find('n'), kAt = shape.rfind('k');
   std::from_chars(&shape[nAt + 1], shape.data() + kAt, form.n);
   std::from_chars(&shape[kAt + 1], shape.data() + shape.size(), form.k);
-  std::string_view aType = m.parts[m.parts.size() - 2];
-  std::string_view bType = m.parts[m.parts.size() - 1];
-  std::string_view dType = m.parts[m.parts.size() - 3];
+  const bool isBits = m.parts.back() == ".popc";
+  const size_t last = m.parts.size() - (isBits ? 3 : 1);
+  std::string_view aType = m.parts[last - 1];
+  std::string_view bType = m.parts[last];
+  std::string_view dType = m.parts[last - 2];
   Type result = Type::F32;
   if (dType == ".s32") {
     form.kind = WgmmaForm::Kind::Integer;
     form.elementBytes = 1;
     form.aSigned = aType == ".s8";
     form.bSigned = bType == ".s8";
-    form.saturates = m.has(4);
+    form.saturates = !isBits && m.has(4);
+    form.isBits = isBits;
+    if (isBits) {
+      form.elementBytes = 4;
+      form.k /= 32;
+    }
     result = Type::S32;
   } else {
     formatNamed(aType, form.a);
@@ -176,6 +183,8 @@ std::span<const Row> tandem::emulator::wgmmaRows() {
       {"wgmma",
        ".mma_async .sync .aligned .m64n#k32 .satfinite? .s32 .s8|.u8 .s8|.u8",
        buildMma, "exact; wraps without .satfinite"},
+      {"wgmma", ".mma_async .sync .aligned .m64n#k256 .s32 .b1 .b1 .and .popc",
+       buildMma},
   };
   return rows;
 }

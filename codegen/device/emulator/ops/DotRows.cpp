@@ -258,3 +258,19 @@ void tandem::emulator::dotRowsInteger(const int32_t *a, const int32_t *b,
     }
   }
 }
+
+void tandem::emulator::dotRowsBits(const int32_t *a, const int32_t *b, int rows,
+                                   int k, int n, uint32_t *c, int stride,
+                                   bool isExclusiveOr) {
+  for (int row = 0; row < rows; ++row) {
+    uint32_t *out = c + static_cast<std::ptrdiff_t>(row) * stride;
+    for (int i = 0; i < k; ++i) {
+      const int32_t mine = a[row * k + i];
+      const int32_t *theirs = b + static_cast<std::ptrdiff_t>(i) * n;
+      for (int column = 0; column < n; ++column)
+        out[column] += static_cast<uint32_t>(std::popcount(
+            static_cast<uint32_t>(isExclusiveOr ? mine ^ theirs[column]
+                                                : mine & theirs[column])));
+    }
+  }
+}

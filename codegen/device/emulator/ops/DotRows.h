@@ -50,6 +50,10 @@ void dotRows(DotFormat format, const DotOperand &a, const DotOperand &b,
 void dotRowsInteger(const int32_t *a, const int32_t *b, int rows, int k, int n,
                     int32_t *c, int stride, bool saturate);
 
+/// Adds the numbers of ones of a AND b, or of a XOR b; k words each.
+void dotRowsBits(const int32_t *a, const int32_t *b, int rows, int k, int n,
+                 uint32_t *c, int stride, bool isExclusiveOr);
+
 } // namespace tandem::emulator
 
 #endif // TANDEM_CODEGEN_DEVICE_EMULATOR_OPS_DOTROWS_H
