@@ -93,8 +93,8 @@ private:
       a.k.read(keyAt(j), a.width, key.data());
       for (size_t h = 0; h < numHeads; ++h) {
         const std::span<const T> query(queries.data() + h * width, width);
-        const T product =
-            dot(query, std::span<const T>(key), a.k.desc().dtype, depth, n);
+        const T product = dotInAnyOrder(query, std::span<const T>(key),
+                                        a.k.desc().dtype, depth, n);
         weights[h][static_cast<size_t>(j)] =
             inUnitsOfLog2(mul(product, scale, n));
       }
@@ -134,8 +134,8 @@ private:
       const T inverse = keys ? div(T(1), sums[h], n) : T(1);
       for (size_t i = 0; i < values.size(); ++i) {
         const std::span<const T> column(columns.data() + i * keys, keys);
-        const T acc = dot(std::span<const T>(weights[h]), column,
-                          a.v.desc().dtype, depth, n);
+        const T acc = dotInAnyOrder(std::span<const T>(weights[h]), column,
+                                    a.v.desc().dtype, depth, n);
         values[i] = a.isPartial ? acc : mul(acc, inverse, n);
         if (!givesMean[h])
           continue;

@@ -122,6 +122,11 @@ inline double mulF32(double a, double b) {
 double sum(std::span<const double> x, double depth, const StepNumerics &);
 double dot(std::span<const double> a, std::span<const double> b, DType dtype,
            double depth, const StepNumerics &);
+inline double dotInAnyOrder(std::span<const double> a,
+                            std::span<const double> b, DType dtype,
+                            double depth, const StepNumerics &n) {
+  return dot(a, b, dtype, depth, n);
+}
 /// Sum of (x[i] - centre)^2, where centre is the mean of x.
 double squaresAround(std::span<const double> x, double centre, double depth,
                      const StepNumerics &);
@@ -249,6 +254,12 @@ Bounded sum(std::span<const Bounded> x, double depth, const StepNumerics &n);
 /// \p dtype is the operands' type (its subnormals are not normalised).
 Bounded dot(std::span<const Bounded> a, std::span<const Bounded> b, DType dtype,
             double depth, const StepNumerics &n);
+
+/// The same where tensor-core instructions may take the products in any order,
+/// some of them in parallel, as long as no product passes through more than
+/// \p depth of them and of f32 additions.
+Bounded dotInAnyOrder(std::span<const Bounded> a, std::span<const Bounded> b,
+                      DType dtype, double depth, const StepNumerics &n);
 
 /// Around the kernel's own mean c' = c + d the sum is S(c) + n d^2, because the
 /// deviations from the true mean cancel: the mean's error enters squared.

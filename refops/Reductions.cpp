@@ -145,6 +145,35 @@ Bounded tandem::refops::dot(std::span<const Bounded> a,
   return sums.finish(0, static_cast<int64_t>(k), depth, n);
 }
 
+/// An instruction of c products loses at most (c + 1) 2^-F of its largest
+/// addend and 2^-R of its result, neither larger than the sum of the magnitudes
+/// that have passed through it; so does an f32 addition. Each magnitude counts
+/// in
+/// \p depth of them.
+Bounded tandem::refops::dotInAnyOrder(std::span<const Bounded> a,
+                                      std::span<const Bounded> b, DType dtype,
+                                      double depth, const StepNumerics &n) {
+  if (n.dot != StepNumerics::Dot::TensorCore)
+    return dot(a, b, dtype, depth, n);
+  const double normal = smallestNormal(dtype);
+  double value = 0, magnitude = 0, operands = 0, aligned = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double product = a[i].value * b[i].value;
+    value += product;
+    magnitude += std::fabs(product);
+    operands +=
+        a[i].largest() * b[i].error + std::fabs(b[i].value) * a[i].error;
+    aligned += alignedMagnitude(a[i], normal) * alignedMagnitude(b[i], normal);
+  }
+  if (!std::isfinite(value))
+    return nonFiniteDot(value, a, b);
+  const double each = (n.dotChunk + 1) * n.addendUnit + n.resultUnit;
+  const double lost = depth * each * (1 + depth * each) * aligned +
+                      static_cast<double>(a.size()) * 0x1p-149;
+  return finishSum(value, magnitude, operands + (aligned > 0 ? lost : 0),
+                   static_cast<int64_t>(a.size()), false);
+}
+
 Bounded tandem::refops::squaresAround(std::span<const Bounded> x,
                                       const Bounded &centre, double depth,
                                       const StepNumerics &n) {

@@ -149,6 +149,12 @@ LogicalResult Interpreter::runOp(Operation *op) {
         set(op.getResult(), std::move(result));
         return success();
       })
+      .Case([&](tile::ReshapeOp op) {
+        Tile result = shaped(op.getType());
+        result.bits = get(op.getValue()).bits;
+        set(op.getResult(), std::move(result));
+        return success();
+      })
       .Case([&](tile::ConvertLayoutOp op) {
         set(op.getResult(), get(op.getValue()));
         return success();

@@ -288,21 +288,45 @@ LogicalResult Interpreter::runTranspose(tile::TransposeOp op) {
   return success();
 }
 
+/// The k of each tensor-core instruction: what four lanes hold of a row in four
+/// registers.
+static std::vector<int64_t> orderOfK(const LinearLayout &layout, int64_t k) {
+  std::vector<int64_t> registers, order;
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg)
+    if (tile::Basis at = layout.registerCoordinate(reg); at[tile::rowDim] == 0)
+      registers.push_back(at[tile::colDim]);
+  for (size_t first = 0; first < registers.size(); first += 4)
+    for (int lane = 0; lane < 4; ++lane)
+      for (size_t reg = first; reg < first + 4; ++reg)
+        order.push_back(registers[reg] ^
+                        layout.threadCoordinate(lane, 0)[tile::colDim]);
+  assert(int64_t(order.size()) == k && "lanes and registers hold all of k");
+  return order;
+}
+
 LogicalResult Interpreter::runDot(tile::DotOp op) {
   const Tile &a = get(op.getA()), &b = get(op.getB());
   Tile result = get(op.getAcc());
+  const int64_t groups = op.getGroups();
+  std::vector<int64_t> order;
+  if (a.kind != Kind::F32)
+    order = orderOfK(tile::layoutOf(op.getB().getType()), b.cols);
+  std::vector<uint64_t> left(order.size()), right(order.size());
   for (int64_t row = 0; row < result.rows; ++row)
     for (int64_t column = 0; column < result.cols; ++column) {
       uint64_t &acc = result.at(row, column);
-      const uint64_t *x = &a.bits[size_t(row * a.cols)];
+      const uint64_t *x =
+          &a.bits[size_t(row * a.cols + column % groups * b.cols)];
       const uint64_t *y = &b.bits[size_t(column * b.cols)];
       if (a.kind == Kind::F32) {
-        for (int64_t k = 0; k < a.cols; ++k)
+        for (int64_t k = 0; k < b.cols; ++k)
           acc = fromF32(std::fma(asF32(x[k]), asF32(y[k]), asF32(acc)));
-      } else {
-        for (int64_t k = 0; k < a.cols; k += 16)
-          acc = tensorCoreDot(a.kind, x + k, y + k, 16, acc);
+        continue;
       }
+      for (size_t i = 0; i < order.size(); ++i)
+        left[i] = x[order[i]], right[i] = y[order[i]];
+      for (size_t k = 0; k < order.size(); k += 16)
+        acc = tensorCoreDot(a.kind, &left[k], &right[k], 16, acc);
     }
   set(op.getResult(), std::move(result));
   return success();

@@ -73,50 +73,80 @@ LogicalResult Emitter::emitNeighbourDot(tile::NeighbourDotOp op) {
   return success();
 }
 
-/// mma.m16n8k16 over repetitions: rows of A, columns (rows of B), then k.
-/// Registers of a fragment are consecutive: A has 8, B 4, the accumulator 4.
+/// mma.m16n8k16 for each 16 of k, over the tiles of rows and columns. The
+/// registers of a fragment are found by their coordinates, so that layouts may
+/// order them as memory does.
 void Emitter::emitMma(tile::DotOp op) {
   const LinearLayout &layout = tile::layoutOf(op.getAcc().getType());
+  const LinearLayout &aLayout = tile::layoutOf(op.getA().getType());
+  const LinearLayout &bLayout = tile::layoutOf(op.getB().getType());
   Type element = op.getA().getType().getElementType();
-  const int64_t steps = op.getA().getType().getDimSize(1) / 16;
   const bool isHalf = element.isF16();
   auto pairType = VectorType::get({2}, element);
-  // f16 fragments are pairs, bf16 fragments words of a pair.
-  auto pairs = [&](const Registers &values) {
-    SmallVector<Value> packed;
-    for (size_t i = 0; i < values.size(); i += 2) {
-      Value pair = LLVM::PoisonOp::create(b, loc, pairType);
-      for (int half : {0, 1})
-        pair = LLVM::InsertElementOp::create(b, loc, pair, values[i + half],
-                                             constant(32, half));
-      if (!isHalf)
-        pair = LLVM::BitcastOp::create(b, loc, b.getI32Type(), pair);
-      packed.push_back(pair);
-    }
-    return packed;
+  auto byCoordinate = [](const LinearLayout &layout, const Registers &values) {
+    std::map<tile::Basis, Value> at;
+    for (size_t reg = 0; reg < values.size(); ++reg)
+      at[layout.registerCoordinate(int64_t(reg))] = values[reg];
+    return at;
   };
-  SmallVector<Value> a = pairs(get(op.getA()));
-  SmallVector<Value> bT = pairs(get(op.getB()));
-  Registers acc = get(op.getAcc());
+  auto a = byCoordinate(aLayout, get(op.getA()));
+  auto bT = byCoordinate(bLayout, get(op.getB()));
+  // What a thread holds of k, in the order of registers.
+  SmallVector<int32_t> overK;
+  for (int64_t reg = 0; reg < aLayout.numRegisters(); ++reg)
+    if (tile::Basis at = aLayout.registerCoordinate(reg); at[0] == 0)
+      overK.push_back(at[1]);
+  // f16 fragments are pairs, bf16 fragments words of a pair.
+  std::map<std::pair<Value *, Value *>, Value> packed;
+  auto pairOf = [&](std::map<tile::Basis, Value> &from, int32_t row,
+                    size_t first) {
+    Value *parts[] = {&from.at({row, overK[first]}),
+                      &from.at({row, overK[first + 1]})};
+    Value &known = packed[{parts[0], parts[1]}];
+    if (known)
+      return known;
+    Value pair = LLVM::PoisonOp::create(b, loc, pairType);
+    for (int half : {0, 1})
+      pair = LLVM::InsertElementOp::create(b, loc, pair, *parts[half],
+                                           constant(32, half));
+    if (!isHalf)
+      pair = LLVM::BitcastOp::create(b, loc, b.getI32Type(), pair);
+    known = pair;
+    return known;
+  };
   Type f32 = b.getF32Type();
+  Value zero = constant(f32, b.getF32FloatAttr(0));
+  Value zeroPair = constant(b.getI32Type(), b.getI32IntegerAttr(0));
+  if (isHalf)
+    zeroPair = constant(pairType,
+                        DenseElementsAttr::get(pairType, b.getF16FloatAttr(0)));
+  // Rows 8 to 15 of an instruction: the second register bit, or nothing.
+  const bool hasHalf =
+      layout.registers.size() > 1 && layout.registers[1][tile::rowDim];
+  const int64_t held = hasHalf ? 4 : 2;
   auto fragment =
       LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
   const StringRef name = isHalf ? "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
                                 : "llvm.nvvm.mma.m16n8k16.row.col.bf16";
-  for (int64_t k = 0; k < steps; ++k)
-    for (int64_t m = 0; m < layout.repeat[0]; ++m)
-      for (int64_t n = 0; n < layout.repeat[1]; ++n) {
-        const int64_t at = (m * layout.repeat[1] + n) * 4;
-        SmallVector<Value> args;
-        for (int64_t i = 0; i < 4; ++i)
-          args.push_back(a[(m * steps + k) * 4 + i]);
-        for (int64_t i = 0; i < 2; ++i)
-          args.push_back(bT[(n * steps + k) * 2 + i]);
-        for (int64_t i = 0; i < 4; ++i)
-          args.push_back(acc[at + i]);
-        Value result = intrinsic(name, fragment, args);
-        for (int64_t i = 0; i < 4; ++i)
-          acc[at + i] = LLVM::ExtractValueOp::create(b, loc, result, i);
+  Registers acc = get(op.getAcc());
+  for (size_t k = 0; k < overK.size(); k += 4)
+    for (size_t at = 0; at < acc.size(); at += size_t(held)) {
+      const tile::Basis first = layout.registerCoordinate(int64_t(at));
+      const int32_t row = first[0], column = first[1];
+      const int32_t high =
+          hasHalf ? layout.registerCoordinate(int64_t(at) + 2)[0] : row;
+      SmallVector<Value> args;
+      for (size_t half : {0, 2}) {
+        args.push_back(pairOf(a, row, k + half));
+        args.push_back(hasHalf ? pairOf(a, high, k + half) : zeroPair);
       }
+      for (size_t half : {0, 2})
+        args.push_back(pairOf(bT, column, k + half));
+      for (int64_t i = 0; i < 4; ++i)
+        args.push_back(i < held ? acc[at + size_t(i)] : zero);
+      Value result = intrinsic(name, fragment, args);
+      for (int64_t i = 0; i < held; ++i)
+        acc[at + size_t(i)] = LLVM::ExtractValueOp::create(b, loc, result, i);
+    }
   set(op.getResult(), std::move(acc));
 }

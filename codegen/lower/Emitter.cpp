@@ -114,6 +114,7 @@ LogicalResult Emitter::emit(Operation *op) {
       .Case([&](tile::ReduceOp op) { return emitReduce(op); })
       .Case([&](tile::BroadcastOp op) { return emitBroadcast(op); })
       .Case([&](tile::TransposeOp op) { return emitTranspose(op); })
+      .Case([&](tile::ReshapeOp op) { return emitReshape(op); })
       .Case([&](tile::UnpackOp op) { return emitUnpack(op); })
       .Case([&](tile::ConvertLayoutOp op) { return emitConvertLayout(op); })
       .Case([&](tile::DotOp op) { return emitDot(op); })

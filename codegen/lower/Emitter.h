@@ -155,7 +155,9 @@ private:
   //---------------------------------------------------===//
   mlir::LogicalResult emitBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult emitTranspose(tile::TransposeOp op);
+  mlir::LogicalResult emitReshape(tile::ReshapeOp op);
   mlir::LogicalResult emitUnpack(tile::UnpackOp op);
+  Registers shuffled(const Registers &operand, const WarpShuffle &shuffle);
   mlir::LogicalResult emitConvertLayout(tile::ConvertLayoutOp op);
   mlir::Value sharedPointer(int64_t byteOffset);
 

@@ -46,6 +46,11 @@ LogicalResult Emitter::emitTranspose(tile::TransposeOp op) {
   return success();
 }
 
+LogicalResult Emitter::emitReshape(tile::ReshapeOp op) {
+  set(op.getResult(), Registers(get(op.getValue())));
+  return success();
+}
+
 LogicalResult Emitter::emitUnpack(tile::UnpackOp op) {
   const LinearLayout &from = tile::layoutOf(op.getValue().getType());
   const LinearLayout &to = tile::layoutOf(op.getType());
@@ -89,11 +94,41 @@ Value Emitter::sharedPointer(int64_t byteOffset) {
       ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(byteOffset))});
 }
 
+/// One shuffle a register, from the lane that the bits of this lane's number
+/// choose.
+Registers Emitter::shuffled(const Registers &operand,
+                            const WarpShuffle &shuffle) {
+  Value lane = andBits(threadId(), constant(32, tile::lanesPerWarp - 1));
+  Value chosen = constant(32, 0);
+  for (auto [bit, from] : llvm::enumerate(shuffle.laneBits)) {
+    if (!from)
+      continue;
+    Value one = LLVM::LShrOp::create(b, loc, lane, constant(32, int64_t(bit)));
+    one = andBits(one, constant(32, 1));
+    one = LLVM::MulOp::create(b, loc, one, constant(32, from));
+    chosen = LLVM::XOrOp::create(b, loc, chosen, one);
+  }
+  Registers results;
+  for (auto [reg, lanes] : shuffle.sources) {
+    Value source =
+        LLVM::XOrOp::create(b, loc, chosen, constant(32, int64_t(lanes)));
+    results.push_back(NVVM::ShflOp::create(
+        b, loc, operand[size_t(reg)].getType(), constant(32, -1),
+        operand[size_t(reg)], source, constant(32, tile::lanesPerWarp - 1),
+        NVVM::ShflKind::idx, UnitAttr()));
+  }
+  return results;
+}
+
 LogicalResult Emitter::emitConvertLayout(tile::ConvertLayoutOp op) {
   const LinearLayout &from = tile::layoutOf(op.getValue().getType());
   const LinearLayout &to = tile::layoutOf(op.getType());
   const Registers operand = get(op.getValue());
   Registers results;
+  if (!isRegisterRenaming(from, to) && shufflesWarps(op)) {
+    set(op.getResult(), shuffled(operand, *warpShuffle(from, to)));
+    return success();
+  }
   if (!plan.exchanges(op)) {
     std::map<tile::Basis, int64_t> registerAt;
     for (int64_t reg = 0; reg < from.numRegisters(); ++reg)

@@ -35,6 +35,47 @@ bool tandem::lower::isRegisterRenaming(const LinearLayout &from,
   return true;
 }
 
+std::optional<WarpShuffle> tandem::lower::warpShuffle(const LinearLayout &from,
+                                                      const LinearLayout &to) {
+  if (!from.isReshapable() || !to.isReshapable() || from.warps != to.warps)
+    return std::nullopt;
+  // Where the source has an element: single bits of it, as each basis names
+  // one.
+  std::map<tile::Basis, int> laneOf;
+  std::map<tile::Basis, int64_t> registerOf;
+  for (auto [bit, basis] : llvm::enumerate(from.lanes))
+    laneOf[basis] = 1 << bit;
+  for (auto [bit, basis] : llvm::enumerate(from.registers))
+    registerOf[basis] = int64_t(1) << bit;
+  WarpShuffle shuffle = {};
+  constexpr tile::Basis none = {0, 0};
+  for (auto [bit, basis] : llvm::enumerate(to.lanes)) {
+    if (basis == none)
+      continue;
+    // A register that lanes choose would take a select.
+    auto found = laneOf.find(basis);
+    if (found == laneOf.end())
+      return std::nullopt;
+    shuffle.laneBits[bit] = found->second;
+  }
+  for (int64_t reg = 0; reg < to.numRegisters(); ++reg) {
+    int64_t source = 0;
+    int lanes = 0;
+    for (auto [bit, basis] : llvm::enumerate(to.registers)) {
+      if (!(reg >> bit & 1))
+        continue;
+      if (auto found = laneOf.find(basis); found != laneOf.end())
+        lanes ^= found->second;
+      else if (auto held = registerOf.find(basis); held != registerOf.end())
+        source |= held->second;
+      else
+        return std::nullopt;
+    }
+    shuffle.sources.push_back({source, lanes});
+  }
+  return shuffle;
+}
+
 int64_t tandem::lower::imagePitch(const LinearLayout &from,
                                   const LinearLayout &to,
                                   int64_t elementBytes) {
@@ -69,6 +110,13 @@ int tandem::lower::columnWarps(const LinearLayout &layout) {
   return warps;
 }
 
+bool tandem::lower::shufflesWarps(tile::ConvertLayoutOp op) {
+  Type element = op.getType().getElementType();
+  return (element.isF32() || element.isInteger(32)) &&
+         warpShuffle(tile::layoutOf(op.getValue().getType()),
+                     tile::layoutOf(op.getType()));
+}
+
 LogicalResult SharedPlan::build(Operation *kernel) {
   int64_t next = 0, image = 0, imageSum = 0;
   llvm::SmallVector<Operation *> images;
@@ -86,9 +134,9 @@ LogicalResult SharedPlan::build(Operation *kernel) {
       RankedTensorType type = convert.getValue().getType();
       const LinearLayout &from = tile::layoutOf(type);
       const LinearLayout &to = tile::layoutOf(convert.getType());
-      if (isRegisterRenaming(from, to))
-        return;
       const int64_t elementBytes = sharedElementBytes(type.getElementType());
+      if (isRegisterRenaming(from, to) || shufflesWarps(convert))
+        return;
       const int64_t size = type.getDimSize(0) *
                            imagePitch(from, to, elementBytes) * elementBytes;
       region[op] = {0, size};

@@ -15,7 +15,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
+#include <array>
+#include <optional>
 #include <set>
+#include <vector>
 
 namespace tandem::lower {
 
@@ -26,6 +29,20 @@ int64_t sharedElementBytes(mlir::Type element);
 /// change their names.
 bool isRegisterRenaming(const tile::LinearLayout &from,
                         const tile::LinearLayout &to);
+
+/// A change of layout within each warp: every register of the result comes from
+/// one register of another lane, f32 or i32. The lane's number is the exclusive
+/// or of `laneBits[i]` over the bits i of the thread's own that are set and of
+/// the register's own part.
+struct WarpShuffle {
+  std::array<int, 5> laneBits;
+  std::vector<std::pair<int64_t, int>> sources; // register, part of the lane
+};
+std::optional<WarpShuffle> warpShuffle(const tile::LinearLayout &from,
+                                       const tile::LinearLayout &to);
+
+/// Whether \p op is lowered that way.
+bool shufflesWarps(tile::ConvertLayoutOp op);
 
 /// The row pitch, in elements, of the shared image between two layouts: the
 /// one of a few paddings with the fewest bank conflicts.

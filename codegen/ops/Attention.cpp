@@ -17,18 +17,14 @@
 //===----------------------------------------------------------------------===//
 #include "codegen/ops/Attention.h"
 
-#include "codegen/ops/HeadKernel.h"
+#include "codegen/ops/AttentionKernel.h"
 #include "codegen/ops/Math.h"
-#include "refops/core/HostNumbers.h"
 
 #include <bit>
-#include <limits>
 
 using namespace mlir;
 using namespace tandem;
 using namespace tandem::codegen;
-
-static constexpr double minusInf = -std::numeric_limits<double>::infinity();
 
 namespace {
 /// What the rows of a tile have seen of the window, for one query head.
@@ -43,22 +39,10 @@ struct Positions {
   Value mask; // Rx1, which exist
 };
 
-class Attention : HeadKernel {
+class Attention : AttentionKernel {
 public:
   explicit Attention(RowBuilder &k)
-      : HeadKernel(k), isStep(k.step().op == Opcode::ATTN_STEP),
-        q(k.operandOf(0, Usage::Free)),
-        keys(k.operandOf(isStep ? 3 : 1, Usage::Free)),
-        values(k.operandOf(isStep ? 4 : 2, Usage::Free)),
-        out(k.resultOperand(0)),
-        partials(k.plan().find(k.plan().plan.partials, Usage::Free)),
-        splits(k.plan().plan.splits), isBatched(q.desc.rank() == 3),
-        isPartial(!isStep && (k.params().getInt("flags", 0) & 2)),
-        numHeads(static_cast<int>(k.plan().tileDepth)),
-        numTiles(k.plan().tilesARound), valueType(values.desc.dtype),
-        columns(constant(k.plan().headDim)), zero(constant(0)) {
-    scale = k.params().getFloat("scale", inverseRoot(k.plan().headDim));
-  }
+      : AttentionKernel(k), numTiles(k.plan().tilesARound) {}
 
   void emit() {
     place();
@@ -79,57 +63,6 @@ public:
   }
 
 private:
-  /// The number of a dim that follows the batch.
-  int dim(int number) const { return number + isBatched; }
-
-  Value offset(const ScheduledOperand &operand, int headDim, Value head) {
-    Value at = step(operand, headDim, head);
-    return isBatched ? add(at, step(operand, 0, batch)) : at;
-  }
-
-  void place() {
-    Value id = tile::ProgramIdOp::create(b, b.getI64Type(), 0);
-    Value groups = k.scalar(k.plan().colTiles);
-    Value kvHeads = k.scalar(keys.shape(dim(1)));
-    headTile = remainder(id, groups);
-    Value rest = divide(id, groups);
-    kvHead = remainder(rest, kvHeads);
-    batch = divide(rest, kvHeads);
-    groupSize = k.scalar(k.plan().depth);
-    if (splits > 1 && !k.plan().plan.merges)
-      part = tile::ProgramIdOp::create(b, b.getI64Type(), 1);
-  }
-
-  /// Start, length and whether the window lies in the cache.
-  void findWindow() {
-    Value size = k.scalar(keys.shape(dim(0)));
-    Value sequence = isBatched ? batch : Value();
-    using enum arith::CmpIPredicate;
-    if (isStep) {
-      position = k.param("pos", sequence);
-      start = zero;
-      isGood = compare(ult, position, size);
-      length = position;
-    } else {
-      start = k.param("kv_start", sequence);
-      if (!start)
-        start = zero;
-      isGood = compare(ule, start, size);
-      Value rest = subtract(size, start);
-      length = k.param("kv_len", sequence);
-      if (length)
-        isGood = both(isGood, compare(ule, length, rest));
-      else
-        length = rest;
-    }
-    // Once a sequence, though two kernels look.
-    if (!k.plan().plan.merges) {
-      Value one = arith::ConstantOp::create(b, b.getBoolAttr(true));
-      k.reportRow(arith::XOrIOp::create(b, isGood, one), batch);
-    }
-    length = arith::SelectOp::create(b, isGood, length, zero);
-  }
-
   void findHeads() {
     Value first = multiply(headTile, constant(numHeads));
     for (int head = 0; head < numHeads; ++head) {
@@ -146,22 +79,6 @@ private:
                       splat(headExists[head]).value, zero, columns);
       queries.push_back(widen(q, raw));
     }
-  }
-
-  /// The positions of this CTA: whole rounds, as many for each part that has
-  /// any, so that how a window is cut depends on its length alone.
-  std::pair<Value, Value> positionsOfPart() {
-    if (splits == 1)
-      return {zero, length};
-    const int64_t round = k.plan().tileRows * numTiles;
-    Value rounds = divide(add(length, constant(round * splits - 1)),
-                          constant(round * splits));
-    Value most = multiply(rounds, constant(round));
-    auto within = [&](Value x) -> Value {
-      return arith::MinSIOp::create(b, x, length);
-    };
-    Value first = within(multiply(part, most));
-    return {first, within(add(first, most))};
   }
 
   std::vector<Running> begin() {
@@ -194,7 +111,7 @@ private:
     SmallVector<Value> carried;
     for (const Running &head : running)
       carried.append({head.max.value, head.sum.value, head.acc.value});
-    auto [first, end] = positionsOfPart();
+    auto [first, end] = positionsOfPart(rows * numTiles);
     auto loop =
         scf::ForOp::create(b, first, end, constant(rows * numTiles), carried);
     {
@@ -277,42 +194,20 @@ private:
   /// The new row, written to the cache by the first CTA of its head and read by
   /// the first part of each as the cache holds it.
   void appendAndAttend(std::vector<Running> &running) {
-    Value isHere = isGood;
-    if (part)
-      isHere = both(isHere, compare(arith::CmpIPredicate::eq, part, zero));
-    Value isFirst =
-        both(isHere, compare(arith::CmpIPredicate::eq, headTile, zero));
+    auto [isHere, isFirst] = hasNewRow();
     Value isRow =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rowNumbers().value,
                               splat(zero, true).value);
     Value mask = both(isRow, splat(isHere, true).value);
-    auto append = [&](size_t arg, const ScheduledOperand &cache) {
+    auto read = [&](size_t arg, const ScheduledOperand &cache) {
       const ScheduledOperand &fresh = k.operandOf(arg, Usage::Free);
-      Value from = newOffset(fresh);
-      auto cast = [&](Tile raw) {
-        return k.convert(fresh.desc.dtype, cache.desc.dtype, raw);
-      };
-      Tile row =
-          cast(load(fresh, splat(from), splat(isFirst).value, zero, columns));
-      Value to =
-          add(offset(cache, dim(1), kvHead), step(cache, dim(0), position));
-      store(row, cache, splat(to), splat(isFirst).value, zero, columns);
-      return widen(cache,
-                   cast(load(fresh, splat(from, true), mask, zero, columns)));
+      append(fresh, cache, isFirst);
+      return widen(cache, cast(fresh, cache,
+                               load(fresh, splat(newOffset(fresh), true), mask,
+                                    zero, columns)));
     };
-    Tile key = append(1, keys), value = append(2, values);
+    Tile key = read(1, keys), value = read(2, values);
     attend(running, {{key, value, mask}});
-  }
-
-  /// Where the new row of this head starts: [kvh, D], [B, kvh, D] or
-  /// [B, kvh * D].
-  Value newOffset(const ScheduledOperand &fresh) {
-    if (fresh.desc.rank() == 3)
-      return isBatched ? offset(fresh, 1, kvHead) : step(fresh, 1, kvHead);
-    if (!k.plan().newHeadsAreJoined)
-      return step(fresh, 0, kvHead);
-    Value at = step(fresh, 1, multiply(kvHead, columns));
-    return isBatched ? add(at, step(fresh, 0, batch)) : at;
   }
 
   /// Offset of what part 0 leaves for a head.
@@ -429,22 +324,14 @@ private:
                                  : "");
   }
 
-  const bool isStep;
-  const ScheduledOperand &q, &keys, &values;
-  const ScheduledOperand *out;
-  /// What each part of the window has seen, where parts are different CTAs.
-  const ScheduledOperand *partials;
-  const int splits;
-  const bool isBatched, isPartial;
-  const int numHeads, numTiles;
-  const DType valueType;
-  Value columns, zero;
-  double scale = 1;
-  Value batch, kvHead, headTile, groupSize, part;
-  Value position, start, length, isGood;
+  const int numTiles;
   std::vector<Value> headNumbers, headExists;
   std::vector<Tile> queries;
 };
 } // namespace
 
-void codegen::emitAttention(RowBuilder &k) { Attention(k).emit(); }
+void codegen::emitAttention(RowBuilder &k) {
+  if (k.plan().usesTensorCore)
+    return emitAttentionMma(k);
+  Attention(k).emit();
+}

@@ -8,6 +8,8 @@ class RowBuilder;
 
 /// Emits attention_tile, or attn_step.
 void emitAttention(RowBuilder &k);
+/// The same where the schedule uses the tensor core.
+void emitAttentionMma(RowBuilder &k);
 
 } // namespace tandem::codegen
 

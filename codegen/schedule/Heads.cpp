@@ -26,6 +26,8 @@ static constexpr int stateThreadCols = 4;
 static constexpr int partThreadCols = 4;
 /// Query heads of a CTA: each keeps a query and an accumulator in registers.
 static constexpr int64_t mostHeads = 4;
+/// Those of a CTA on the tensor core: rows of a product.
+static constexpr int64_t mmaHeads = 8;
 /// 32 warps hold two positions of such a head.
 static constexpr int64_t mostHeadDim = 4096;
 /// Positions of a round, at least: what a partial sum passes through is then
@@ -216,24 +218,40 @@ static Result<void> scheduleMerge(KernelSchedule &schedule,
   return {};
 }
 
-Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
-                                        const ScheduleInput &input) {
-  bool isStep =
-      input.recipe.steps[schedule.plan.steps[0]].op == Opcode::ATTN_STEP;
-  ScheduledOperand &q = *find(schedule, input, 0);
-  ScheduledOperand &keys = *find(schedule, input, isStep ? 3 : 1);
-  ScheduledOperand &values = *find(schedule, input, isStep ? 4 : 2);
-  int batchDims = q.desc.rank() == 3;
-  int64_t size = q.desc.shape.back();
-  if (Result<void> ok = checkHead("attention", size); !ok)
-    return ok.error();
-  schedule.headDim = size;
-  const std::string window = keys.shape(batchDims);
-  if (!input.options.set.contains("splits"))
-    requirePartsOf(schedule, keys.desc.shape[batchDims], window);
-  if (schedule.plan.merges)
-    return scheduleMerge(schedule, input);
-  schedule.tileCols = std::max<int64_t>(attentionThreadCols, pow2(size));
+/// Whether the tensor core can multiply queries with keys, and weights with
+/// values: a lane has 8 columns of 32, and up to 256 fit its registers.
+static bool canUseTensorCore(int64_t cols, const ScheduledOperand &q,
+                             const ScheduledOperand &keys,
+                             const ScheduledOperand &values) {
+  const DType type = values.desc.dtype;
+  return (type == DType::F16 || type == DType::BF16) && q.desc.dtype == type &&
+         keys.desc.dtype == type && cols >= 32 && cols <= 256;
+}
+
+/// Positions of a round on the tensor core: 16 a warp and tile.
+static Result<void> chooseMmaRound(KernelSchedule &schedule,
+                                   const ScheduleInput &input) {
+  // What is merged after the loop fits static shared memory.
+  Result<int64_t> warps =
+      parameter(input.options, "warps", 4, 2,
+                std::min<int64_t>(8, 1024 / schedule.tileCols));
+  if (!warps)
+    return warps.error();
+  schedule.warps = static_cast<int>(*warps);
+  Result<int64_t> tiles = parameter(input.options, "tiles", 1, 1, 2);
+  if (!tiles)
+    return tiles.error();
+  schedule.tilesARound = static_cast<int>(*tiles);
+  // How a new row is written.
+  schedule.threadCols = attentionThreadCols;
+  schedule.tileRows = std::max<int64_t>(1, *warps * 32 * attentionThreadCols /
+                                               schedule.tileCols);
+  return {};
+}
+
+/// Positions of a round otherwise.
+static Result<void> chooseRound(KernelSchedule &schedule,
+                                const ScheduleInput &input) {
   Result<int64_t> columns = parameter(
       input.options, "columns", attentionThreadCols, attentionThreadCols, 32);
   if (!columns)
@@ -264,6 +282,34 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
   // No fewer positions a round, whatever is asked for.
   schedule.tilesARound = static_cast<int>(
       std::max<int64_t>(*tiles, leastRound / schedule.tileRows));
+  return {};
+}
+
+Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
+                                        const ScheduleInput &input) {
+  bool isStep =
+      input.recipe.steps[schedule.plan.steps[0]].op == Opcode::ATTN_STEP;
+  ScheduledOperand &q = *find(schedule, input, 0);
+  ScheduledOperand &keys = *find(schedule, input, isStep ? 3 : 1);
+  ScheduledOperand &values = *find(schedule, input, isStep ? 4 : 2);
+  int batchDims = q.desc.rank() == 3;
+  int64_t size = q.desc.shape.back();
+  if (Result<void> ok = checkHead("attention", size); !ok)
+    return ok.error();
+  schedule.headDim = size;
+  const std::string window = keys.shape(batchDims);
+  if (!input.options.set.contains("splits"))
+    requirePartsOf(schedule, keys.desc.shape[batchDims], window);
+  if (schedule.plan.merges)
+    return scheduleMerge(schedule, input);
+  schedule.tileCols = std::max<int64_t>(attentionThreadCols, pow2(size));
+  schedule.usesTensorCore =
+      canUseTensorCore(schedule.tileCols, q, keys, values);
+  if (Result<void> ok = schedule.usesTensorCore
+                            ? chooseMmaRound(schedule, input)
+                            : chooseRound(schedule, input);
+      !ok)
+    return ok.error();
 
   Shapes shapes(schedule);
   int headDim = batchDims, cacheHeads = batchDims + 1;
@@ -294,7 +340,7 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
                                      std::min(most, pow2(group)), 1, mostHeads);
   if (!chosen)
     return chosen.error();
-  int64_t heads = *chosen;
+  int64_t heads = schedule.usesTensorCore ? mmaHeads : *chosen;
   schedule.tileDepth = heads;
   schedule.depth = shapes.quotient(q.shape(headDim), keys.shape(cacheHeads), 0);
   schedule.colTiles =
@@ -316,8 +362,11 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
   schedule.explanation =
       "attention: " + std::to_string(heads) + " query heads a CTA on " +
       std::to_string(schedule.warps) + " warps, " +
-      std::to_string(schedule.tileRows) + " x " +
-      std::to_string(schedule.tilesARound) + " positions a round" +
+      (schedule.usesTensorCore
+           ? std::to_string(16 * schedule.tilesARound) +
+                 " positions a warp and round on the tensor core"
+           : std::to_string(schedule.tileRows) + " x " +
+                 std::to_string(schedule.tilesARound) + " positions a round") +
       (schedule.plan.splits > 1
            ? ", each window in " + std::to_string(schedule.plan.splits) +
                  " parts"

@@ -103,6 +103,66 @@ LinearLayout LinearLayout::mmaOperandB(const LinearLayout &accumulator,
   return layout;
 }
 
+/// The register bits along \p dim, in their order.
+static std::vector<int32_t> registersAlong(const LinearLayout &layout,
+                                           int dim) {
+  std::vector<int32_t> along;
+  for (const Basis &basis : layout.registers)
+    if (basis[dim])
+      along.push_back(basis[dim]);
+  return along;
+}
+
+std::string LinearLayout::mmaProblem(const LinearLayout &a,
+                                     const LinearLayout &b,
+                                     const LinearLayout &acc, int groups) {
+  for (const LinearLayout *layout : {&a, &b, &acc}) {
+    if (!layout->isReshapable() || !layout->isAxisAligned())
+      return "a layout repeats or has a basis along both dims";
+    for (int bit = 0; bit < 5; ++bit)
+      if (layout->lanes[bit][bit < 2 ? rowDim : colDim])
+        return "lane bits 0 and 1 go along the columns, the others along the "
+               "rows";
+  }
+  const std::vector<int32_t> overK = registersAlong(a, colDim);
+  if (overK.size() < 2 || overK != registersAlong(b, colDim) ||
+      a.lanes[0] != b.lanes[0] || a.lanes[1] != b.lanes[1])
+    return "operands have the same k in the same lane and register";
+  for (int bit : {2, 3, 4})
+    if (acc.lanes[bit] != a.lanes[bit])
+      return "lanes hold other rows of the accumulator than of a";
+  std::vector<int32_t> rows = registersAlong(a, rowDim);
+  std::vector<int32_t> columns = registersAlong(b, rowDim);
+  columns.insert(columns.begin(), b.lanes[2][rowDim]);
+  if (acc.registers.empty() || acc.registers[0] != Basis{0, columns[0]} ||
+      acc.lanes[0] != Basis{0, b.lanes[3][rowDim]} ||
+      acc.lanes[1] != Basis{0, b.lanes[4][rowDim]})
+    return "lanes hold other columns of the accumulator than rows of b";
+  if (!rows.empty() && (acc.registers.size() < 2 || !acc.registers[1][rowDim]))
+    return "the accumulator's second register bit is a row";
+  std::vector<int32_t> accRows = registersAlong(acc, rowDim);
+  std::vector<int32_t> accColumns = registersAlong(acc, colDim);
+  for (std::vector<int32_t> *bits : {&rows, &columns, &accRows, &accColumns})
+    std::sort(bits->begin(), bits->end());
+  if (rows != accRows || columns != accColumns)
+    return "registers hold other elements of the accumulator than the operands "
+           "make";
+  const int64_t depth = b.shape()[colDim];
+  if (groups > 1 && acc.numWarps() != groups)
+    return "each group is of one warp";
+  for (size_t bit = 0; bit < acc.warps.size(); ++bit) {
+    const Basis at = acc.warps[bit];
+    const int32_t group = groups > 1 ? 1 << bit : 0;
+    if (group && at != Basis{0, group})
+      return "the accumulator's columns count groups first";
+    if (a.warps[bit] != Basis{at[rowDim], int32_t(group * depth)} ||
+        b.warps[bit] != Basis{at[colDim], 0})
+      return "warps hold other elements of the accumulator than the operands "
+             "make";
+  }
+  return "";
+}
+
 LinearLayout LinearLayout::fmaAccumulator(int64_t m, int64_t n, int warpsM,
                                           int warpsN, int threadN) {
   LinearLayout layout;

@@ -147,6 +147,18 @@ LinearLayout LinearLayout::transpose() const {
   return result;
 }
 
+LinearLayout LinearLayout::reshape(int64_t cols) const {
+  assert(isReshapable());
+  const int64_t from = shape()[colDim];
+  LinearLayout result = *this;
+  for (Bases *bases : {&result.registers, &result.lanes, &result.warps})
+    for (Basis &basis : *bases) {
+      const int64_t number = basis[rowDim] * from + basis[colDim];
+      basis = {int32_t(number / cols), int32_t(number % cols)};
+    }
+  return result;
+}
+
 bool LinearLayout::hasColumnPairs() const {
   if (!isAxisAligned())
     return false;

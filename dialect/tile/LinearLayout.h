@@ -74,6 +74,10 @@ struct LinearLayout {
   LinearLayout dropColumns() const { return dropDim(colDim); }
   LinearLayout dropRows() const { return dropDim(rowDim); }
   LinearLayout transpose() const;
+  /// Whether rows and columns are powers of two and nothing repeats; and then
+  /// the layout of the same elements, in row-major order, in rows of \p cols.
+  bool isReshapable() const { return repeat[0] == 1 && repeat[1] == 1; }
+  LinearLayout reshape(int64_t cols) const;
   /// Whether each two neighbouring columns lie in one thread, and the layout
   /// with both as one column.
   bool hasColumnPairs() const;
@@ -116,6 +120,16 @@ struct LinearLayout {
   static LinearLayout mmaOperandB(const LinearLayout &accumulator, int64_t k);
   /// Whether this layout is an mmaAccumulator.
   bool isMmaAccumulator() const;
+
+  /// Why mma.m16n8k16 cannot multiply \p groups pairs of tiles in these layouts
+  /// (of no repetition): empty where it can. In each, lane bits 2 to 4 go along
+  /// the operand's rows; lane bits 0 and 1 along k, for the accumulator along
+  /// its columns in the order of lane bits 3 and 4 of \p b, whose lane bit 2 is
+  /// its first register bit. A second one may be a row of \p a: without any row
+  /// in registers, rows 8 to 15 of the instruction are 0. Both operands have
+  /// the same register bits along k, the first two within an instruction.
+  static std::string mmaProblem(const LinearLayout &a, const LinearLayout &b,
+                                const LinearLayout &accumulator, int groups);
 
   /// Accumulator of the fma path: lanes as 4 x 8 over rows and columns, warps
   /// warpsM x warpsN, each thread \p threadN neighbouring columns, repeated.

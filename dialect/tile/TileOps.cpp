@@ -196,6 +196,19 @@ LogicalResult TransposeOp::verify() {
                       "the operand's layout with rows and columns swapped");
 }
 
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType from = getValue().getType(), to = getType();
+  if (from.getElementType() != to.getElementType() ||
+      from.getNumElements() != to.getNumElements())
+    return emitOpError() << "the elements stay the same, got " << from
+                         << " and " << to;
+  if (!layoutOf(from).isReshapable())
+    return emitOpError() << "needs a layout without repetition, got <"
+                         << layoutOf(from).text() << ">";
+  return expectLayout(*this, to, layoutOf(from).reshape(to.getDimSize(1)),
+                      "result", "the operand's layout in rows of its length");
+}
+
 LogicalResult ConvertLayoutOp::verify() {
   RankedTensorType from = getValue().getType(), to = getType();
   if (from.getElementType() != to.getElementType() ||
@@ -215,15 +228,18 @@ LogicalResult DotOp::verify() {
       !(element.isF16() || element.isBF16() || element.isF32()))
     return emitOpError() << "operands must both be f16, bf16 or f32, got "
                          << element << " and " << b.getElementType();
-  const int64_t k = a.getDimSize(1);
-  if (a.getDimSize(0) != acc.getDimSize(0) ||
-      b.getDimSize(0) != acc.getDimSize(1) || b.getDimSize(1) != k)
-    return emitOpError() << "shapes must be MxK, NxK and MxN, got "
+  const int64_t k = a.getDimSize(1), groups = getGroups();
+  if (groups < 1 || a.getDimSize(0) != acc.getDimSize(0) ||
+      b.getDimSize(0) != acc.getDimSize(1) || b.getDimSize(1) * groups != k)
+    return emitOpError() << "shapes must be MxK, NxK and MxN, or with groups "
+                            "Mx(GK), (NG)xK and Mx(NG), got "
                          << a.getDimSize(0) << "x" << k << ", "
                          << b.getDimSize(0) << "x" << b.getDimSize(1) << " and "
                          << acc.getDimSize(0) << "x" << acc.getDimSize(1);
   const LinearLayout &layout = layoutOf(acc);
   if (element.isF32()) {
+    if (groups > 1)
+      return emitOpError() << "groups are of the tensor core";
     if (failed(expectAligned(*this, acc)) ||
         failed(expectLayout(*this, a, LinearLayout::fmaOperandA(layout, k), "a",
                             "the accumulator's rows with k in registers")))
@@ -231,12 +247,20 @@ LogicalResult DotOp::verify() {
     return expectLayout(*this, b, LinearLayout::fmaOperandB(layout, k), "b",
                         "the accumulator's columns with k in registers");
   }
-  if (!layout.isMmaAccumulator())
-    return emitOpError() << "acc must have an mma.m16n8k16 accumulator layout, "
-                            "got <"
-                         << layout.text() << ">";
-  if (k % 16)
-    return emitOpError() << "k must be a multiple of 16, got " << k;
+  if (b.getDimSize(1) % 16)
+    return emitOpError() << "k must be a multiple of 16, got "
+                         << b.getDimSize(1);
+  if (!layout.isMmaAccumulator() || groups > 1 ||
+      LinearLayout::mmaOperandA(layout, k) != layoutOf(a)) {
+    const std::string problem = LinearLayout::mmaProblem(
+        layoutOf(a), layoutOf(b), layout, static_cast<int>(groups));
+    if (problem.empty())
+      return success();
+    if (!layout.isMmaAccumulator())
+      return emitOpError() << "acc must have an mma.m16n8k16 accumulator "
+                              "layout, got <"
+                           << layout.text() << "> (or: " << problem << ")";
+  }
   if (failed(expectLayout(*this, a, LinearLayout::mmaOperandA(layout, k), "a",
                           "the mma.m16n8k16 layout of operand A")))
     return failure();

@@ -194,6 +194,23 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
+  let summary = "other rows and columns in the same row-major order; no data moves";
+  let description = [{
+    Element number r * C + c of the operand, counted along its rows of C columns,
+    is the element of the same number of the result. Both have powers of two of
+    rows and columns and no repetition, so that layouts stay linear.
+
+    With positions in the columns, warp w holding the n from w * n on,
+    `8x(W*n)` to `(8*W)xn` turns what each warp has of a row into a row of its
+    own.
+  }];
+  let arguments = (ins Tile_Tensor:$value);
+  let results = (outs Tile_Tensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_UnpackOp : Tile_Op<"unpack", [Pure]> {
   let summary = "the two nibbles of each byte as neighbouring columns";
   let description = [{
@@ -212,8 +229,9 @@ def Tile_UnpackOp : Tile_Op<"unpack", [Pure]> {
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "move elements to the threads that another layout names";
   let description = [{
-    Registers are renamed where that is enough, otherwise elements go through
-    shared memory, in a padded row-major image.
+    Registers are renamed where that is enough, one shuffle a register is taken
+    where each comes from one register of a lane of the same warp, otherwise
+    elements go through shared memory, in a padded row-major image.
   }];
   let arguments = (ins Tile_Tensor:$value);
   let results = (outs Tile_Tensor:$result);
@@ -232,8 +250,19 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     f32 operands use one fma for each k in ascending order; then `a` has the
     accumulator's layout with the column bases replaced by registers over k, and
     `b` likewise with the row bases (fmaOperandA, fmaOperandB).
+
+    Other layouts for the tensor core say which k an instruction takes: those
+    that the four lanes of a row hold in four registers, in the order of the
+    registers. Both operands agree on it, and threads can then read neighbouring
+    columns of memory (LinearLayout::mmaProblem has the rules). With a single row
+    of `a` a lane, half of each instruction's rows are 0.
+
+    With `groups` = G there are G products, each of one warp:
+
+        result[m, n G + g] = acc[m, n G + g] + sum_k a[m, g K + k] * b[n G + g, k]
   }];
-  let arguments = (ins Tile_Tensor:$a, Tile_Tensor:$b, Tile_Tensor:$acc);
+  let arguments = (ins Tile_Tensor:$a, Tile_Tensor:$b, Tile_Tensor:$acc,
+                       DefaultValuedAttr<I32Attr, "1">:$groups);
   let results = (outs Tile_Tensor:$result);
   let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($acc)";
   let hasVerifier = 1;
