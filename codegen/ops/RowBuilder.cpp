@@ -70,6 +70,12 @@ func::FuncOp RowBuilder::build(const std::string &name) {
       emitSlices(sum, row, col);
     });
   } else {
+    // Nothing may be read before; the next launch may start at once, as it
+    // waits like this one.
+    if (schedule.startsEarly) {
+      tile::GridWaitOp::create(b);
+      tile::GridReleaseOp::create(b);
+    }
     place();
     emitSteps();
   }

@@ -303,8 +303,11 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
   if (schedule.plan.merges)
     return scheduleMerge(schedule, input);
   schedule.tileCols = std::max<int64_t>(attentionThreadCols, pow2(size));
+  // What only the other way reads asks for it.
   schedule.usesTensorCore =
-      canUseTensorCore(schedule.tileCols, q, keys, values);
+      canUseTensorCore(schedule.tileCols, q, keys, values) &&
+      !input.options.set.contains("columns") &&
+      !input.options.set.contains("heads");
   if (Result<void> ok = schedule.usesTensorCore
                             ? chooseMmaRound(schedule, input)
                             : chooseRound(schedule, input);
@@ -391,7 +394,13 @@ Result<void> codegen::scheduleRecurrence(KernelSchedule &schedule,
   schedule.threadCols = stateThreadCols;
   // 32 elements of the state a thread, and whole sectors of a row.
   int64_t most = schedule.tileRows <= 512 ? 32 : 8;
-  schedule.tileCols = std::clamp<int64_t>(pow2(width), stateThreadCols, most);
+  Result<int64_t> columns = parameter(
+      input.options, "columns",
+      std::clamp<int64_t>(pow2(width), stateThreadCols, most), stateThreadCols,
+      std::max<int64_t>(most, 4096 / schedule.tileRows));
+  if (!columns)
+    return columns.error();
+  schedule.tileCols = *columns;
   Result<int64_t> warps = parameter(
       input.options, "warps",
       std::clamp<int64_t>(schedule.tileRows * schedule.tileCols / 1024, 1, 16),

@@ -11,54 +11,78 @@ using namespace tandem;
 using namespace tandem::codegen;
 
 namespace {
+/// Sets of families, as bits.
+enum : unsigned {
+  RowWise = 1,
+  Matmul = 2,
+  Gemv = 4,
+  Attention = 8,
+  Recurrence = 16
+};
+
+static unsigned bitOf(Family family) {
+  switch (family) {
+  case Family::RowWise:
+    return RowWise;
+  case Family::Matmul:
+    return Matmul;
+  case Family::Gemv:
+    return Gemv;
+  case Family::Attention:
+    return Attention;
+  case Family::Recurrence:
+    return Recurrence;
+  }
+  return 0;
+}
+
 /// A parameter and the families that read it.
 struct Parameter {
   const char *name;
-  bool rowWise, matmul, gemv, attention;
+  unsigned families;
 
-  bool isReadBy(Family family) const {
-    return family == Family::RowWise     ? rowWise
-           : family == Family::Matmul    ? matmul
-           : family == Family::Attention ? attention
-                                         : family == Family::Gemv && gemv;
-  }
+  bool isReadBy(Family family) const { return families & bitOf(family); }
 };
 } // namespace
 
 static constexpr Parameter parameters[] = {
     // The longest row that one tile holds.
-    {"block", true, false, false, false},
+    {"block", RowWise},
     // Columns of a tile where rows are longer.
-    {"chunk", true, false, false, false},
+    {"chunk", RowWise},
     // Rows of a tile.
-    {"rows", true, false, false, false},
+    {"rows", RowWise},
     // Warps of a CTA.
-    {"warps", true, true, true, true},
+    {"warps", RowWise | Matmul | Gemv | Attention | Recurrence},
     // Rows, columns and k elements of a tile.
-    {"tile_m", false, true, false, false},
-    {"tile_n", false, true, true, false},
-    {"tile_k", false, true, true, false},
+    {"tile_m", Matmul},
+    {"tile_n", Matmul | Gemv},
+    {"tile_k", Matmul | Gemv},
     // Of an asynchronous product: stages (0 for a plain kernel), CTAs that
     // share W and x, rows of tiles walked together, registers of a thread that
     // multiplies.
-    {"stages", false, true, false, false},
-    {"cluster_m", false, true, false, false},
-    {"cluster_n", false, true, false, false},
-    {"group", false, true, false, false},
-    {"registers", false, true, false, false},
+    {"stages", Matmul},
+    {"cluster_m", Matmul},
+    {"cluster_n", Matmul},
+    {"group", Matmul},
+    {"registers", Matmul},
     // Of attention: parts of a window, neighbouring columns of a thread, tiles
     // of positions in a round, query heads of a CTA.
-    {"splits", false, false, false, true},
-    {"columns", false, false, false, true},
-    {"tiles", false, false, false, true},
-    {"heads", false, false, false, true},
+    {"splits", Attention},
+    {"columns", Attention | Recurrence},
+    {"tiles", Attention},
+    {"heads", Attention},
+    // Whether the kernel starts before the launch in front of it has ended,
+    // and waits for that itself: 2, or 1 for not.
+    {"early", RowWise | Gemv | Attention | Recurrence},
 };
 
 static constexpr std::pair<Family, const char *> familyNames[] = {
     {Family::RowWise, "row-wise"},
     {Family::Matmul, "matmul"},
     {Family::Gemv, "gemv"},
-    {Family::Attention, "attention"}};
+    {Family::Attention, "attention"},
+    {Family::Recurrence, "recurrence"}};
 
 std::string codegen::familyName(const KernelSchedule &schedule) {
   switch (schedule.plan.family) {
@@ -152,6 +176,13 @@ Result<int64_t> codegen::parameter(const CompileOptions &options,
   return value;
 }
 
+/// Whether the time of a launch counts beside the kernel's: where a decoded
+/// token reads weights or a cache once.
+static bool startsEarly(const KernelSchedule &schedule) {
+  return schedule.plan.family == Family::Gemv ||
+         schedule.plan.family == Family::Attention;
+}
+
 Result<KernelSchedule> codegen::schedule(const KernelPlan &plan,
                                          const ScheduleInput &input) {
   KernelSchedule schedule;
@@ -182,5 +213,12 @@ Result<KernelSchedule> codegen::schedule(const KernelPlan &plan,
   }
   if (!done)
     return done.error();
+  if (plan.family != Family::Matmul && input.options.target == "sm_90a") {
+    Result<int64_t> early =
+        parameter(input.options, "early", startsEarly(schedule) ? 2 : 1, 1, 2);
+    if (!early)
+      return early.error();
+    schedule.startsEarly = *early == 2;
+  }
   return schedule;
 }

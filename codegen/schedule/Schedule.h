@@ -143,6 +143,9 @@ struct KernelSchedule {
   DType dotType = DType::F32;
   bool usesTensorCore = false;
   Pipeline pipeline;
+  /// Starts before the launch in front of it has ended, and waits for that
+  /// itself (programmatic dependent launch).
+  bool startsEarly = false;
 
   std::array<std::string, 3> grid = {"1", "1", "1"};
   std::vector<LaunchRecord::Precondition> preconditions;

@@ -45,7 +45,7 @@ static LaunchRecord recordOf(const KernelSchedule &schedule,
   record.cluster = {schedule.pipeline.cluster(), 1, 1};
   record.ctasCommunicate = schedule.pipeline.cluster() > 1;
   // Its kernels wait for what came before them.
-  record.programmatic = schedule.pipeline.isUsed();
+  record.programmatic = schedule.pipeline.isUsed() || schedule.startsEarly;
   record.preconditions = schedule.preconditions;
   return record;
 }

@@ -231,9 +231,10 @@ LogicalResult DotOp::verify() {
   const int64_t k = a.getDimSize(1), groups = getGroups();
   if (groups < 1 || a.getDimSize(0) != acc.getDimSize(0) ||
       b.getDimSize(0) != acc.getDimSize(1) || b.getDimSize(1) * groups != k)
-    return emitOpError() << "shapes must be MxK, NxK and MxN, or with groups "
-                            "Mx(GK), (NG)xK and Mx(NG), got "
-                         << a.getDimSize(0) << "x" << k << ", "
+    return emitOpError() << "shapes must be "
+                         << (groups == 1 ? "MxK, NxK and MxN"
+                                         : "Mx(GK), (NG)xK and Mx(NG)")
+                         << ", got " << a.getDimSize(0) << "x" << k << ", "
                          << b.getDimSize(0) << "x" << b.getDimSize(1) << " and "
                          << acc.getDimSize(0) << "x" << acc.getDimSize(1);
   const LinearLayout &layout = layoutOf(acc);

@@ -121,7 +121,20 @@ TEST_SUITE("codegen/heads") {
       for (int64_t size : {8, 64, 128})
         checkWindow({2, 8, 2, 90, size}, DType::BF16, 1, 80,
                     {{"columns", columns}, {"splits", "2"}, {"heads", "2"}});
-    checkWindow({2, 8, 2, 90, 128}, DType::BF16, 1, 80, {{"tiles", "8"}});
+    checkWindow({2, 8, 2, 90, 128}, DType::F32, 1, 80, {{"tiles", "8"}});
+  }
+
+  TEST_CASE("attention on the tensor core: warps, rounds, groups of heads") {
+    for (const char *warps : {"2", "4", "8"})
+      for (const char *tiles : {"1", "2"})
+        for (int64_t size : {32, 72, 128})
+          checkWindow({2, 8, 2, 290, size}, DType::BF16, 1, 271,
+                      {{"warps", warps}, {"tiles", tiles}, {"splits", "2"}});
+    for (int64_t length : {0, 1, 15, 16, 17, 63, 64, 65, 127, 129})
+      checkWindow({0, 4, 2, 129, 64}, DType::F16, 129 - length, length);
+    // Up to 8 query heads a CTA.
+    for (int64_t heads : {1, 7, 8, 9, 20})
+      checkWindow({1, heads, 1, 70, 256}, DType::F16, 0, 70);
   }
 
   TEST_CASE("a sequence has the same bits in any batch, in parts too") {
@@ -286,7 +299,7 @@ TEST_SUITE("codegen/heads") {
                            {q, k, v, length}, out);
       REQUIRE(bench.indexErrors.size() == 1);
       CHECK(bench.indexErrors[0].step == 0);
-      CHECK(bench.indexErrors[0].row == 2);
+      CHECK(bench.indexErrors[0].row == 8);
       std::vector<double> expected;
       for (int64_t b = 0; b < 4; ++b) {
         int64_t n = lengths[static_cast<size_t>(b)];
@@ -328,7 +341,7 @@ TEST_SUITE("codegen/heads") {
                            with({{"pos", OperandParam{5}}})),
                     {q, newKey, newValue, k, v, pos}, out);
       REQUIRE(bench.indexErrors.size() == 1);
-      CHECK(bench.indexErrors[0].row == 2);
+      CHECK(bench.indexErrors[0].row == 8);
       std::vector<double> expected;
       for (size_t b = 0; b < 4; ++b) {
         bool isGood = at[b] < 20;
