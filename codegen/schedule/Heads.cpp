@@ -232,9 +232,9 @@ static bool canUseTensorCore(int64_t cols, const ScheduledOperand &q,
 static Result<void> chooseMmaRound(KernelSchedule &schedule,
                                    const ScheduleInput &input) {
   // What is merged after the loop fits static shared memory.
+  const int64_t most = std::min<int64_t>(8, 512 / schedule.tileCols);
   Result<int64_t> warps =
-      parameter(input.options, "warps", 4, 2,
-                std::min<int64_t>(8, 1024 / schedule.tileCols));
+      parameter(input.options, "warps", std::min<int64_t>(4, most), 2, most);
   if (!warps)
     return warps.error();
   schedule.warps = static_cast<int>(*warps);
@@ -397,7 +397,7 @@ Result<void> codegen::scheduleRecurrence(KernelSchedule &schedule,
   Result<int64_t> columns = parameter(
       input.options, "columns",
       std::clamp<int64_t>(pow2(width), stateThreadCols, most), stateThreadCols,
-      std::max<int64_t>(most, 4096 / schedule.tileRows));
+      std::max<int64_t>(most, 16384 / schedule.tileRows));
   if (!columns)
     return columns.error();
   schedule.tileCols = *columns;

@@ -3,6 +3,8 @@
 // Each part of the window has CTAs of its own, and leaves what it has seen; the
 // bad window is reported once.
 // CHECK-LABEL: func @attention_tile(
+// CHECK: tile.grid_wait
+// CHECK: tile.grid_release
 // CHECK-DAG: tile.program_id 0
 // CHECK-DAG: %[[PART:.*]] = tile.program_id 1
 // CHECK: tile.report_error
@@ -10,11 +12,12 @@
 // CHECK: %[[END:.*]] = arith.minsi
 // CHECK: scf.for %{{.*}} = %[[FIRST]] to %[[END]]
 // CHECK: scf.yield
-// CHECK: tile.store {{.*}} : tensor<1x64xf32
-// CHECK: tile.store {{.*}} : tensor<1x1xf32
-// CHECK: tile.store {{.*}} : tensor<1x1xf32
+// CHECK: tile.store {{.*}} : tensor<8x64xf32
+// CHECK: tile.store {{.*}} : tensor<8x1xf32
+// CHECK: tile.store {{.*}} : tensor<8x1xf32
 
 // CHECK-LABEL: func @attention_tile_merge(
+// CHECK: tile.grid_wait
 // CHECK-NOT: tile.report_error
 // CHECK-NOT: scf.for
 // CHECK: tile.load {{.*}} {vector = 4 : i32} : tensor<{{[48]}}x64xf32

@@ -1,28 +1,28 @@
 // RUN: tandem-opt %s --split-input-file --insn-lower-to-tile --verify-diagnostics | FileCheck %s
 
-// One read of keys and values serves the query heads that share them; scores
-// beyond the window weigh nothing, and P is rounded to the values' type.
+// One read of keys and values serves the query heads that share them, 8 rows of
+// a product; a warp's scores are rows of their own, and the weights, rounded to
+// the values' type, go on as they lie.
 // CHECK-LABEL: func @attention_tile
 // CHECK-SAME:    tile.warps = 4
 // CHECK: tile.report_error %{{.*}} step 0
-// CHECK: %[[Q0:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<1x64xbf16
-// CHECK: %[[Q1:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<1x64xbf16
+// CHECK: %[[Q:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<8x64xbf16
 // CHECK: scf.for
-// CHECK:   %[[K0:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<16x64xbf16
-// CHECK:   %[[V0:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<16x64xbf16
-// CHECK:   %[[K1:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<16x64xbf16
-// CHECK:   %[[V1:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<16x64xbf16
+// CHECK:   %[[K:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<64x64xbf16
+// CHECK:   %[[V:.*]] = tile.load {{.*}} {vector = 8 : i32} : tensor<64x64xbf16
 // CHECK-NOT: tile.load
-// CHECK:   tile.reduce sum
-// CHECK:   arith.maximumf
+// CHECK:   tile.dot %[[Q]], %[[K]], {{.*}} -> tensor<8x64xf32
+// CHECK:   tile.reshape {{.*}} -> tensor<32x16xf32
+// CHECK:   tile.reduce max {{.*}} -> tensor<32x1xf32
 // CHECK:   %[[MAX:.*]] = arith.maximumf
 // CHECK:   arith.cmpf oeq, %[[MAX]]
-// CHECK:   arith.truncf {{.*}} to tensor<16x1xbf16
-// CHECK:   math.fma
+// CHECK:   %[[P:.*]] = arith.truncf {{.*}} to tensor<32x16xbf16
+// CHECK:   tile.convert_layout {{.*}} -> tensor<1x32xf32
+// CHECK:   %[[T:.*]] = tile.transpose %[[V]]
+// CHECK:   tile.dot %[[T]], %[[P]], {{.*}} {groups = 4 : i32} {{.*}} -> tensor<64x32xf32
 // CHECK: scf.yield
 // CHECK: tile.reduce max
 // CHECK: arith.divf
-// CHECK: tile.store
 // CHECK: tile.store
 // CHECK-NOT: tile.store
 insn.fused "decode" inputs ["q", "k", "v"] outputs ["o"] {

@@ -125,7 +125,8 @@ TEST_SUITE("codegen/heads") {
   }
 
   TEST_CASE("attention on the tensor core: warps, rounds, groups of heads") {
-    for (const char *warps : {"2", "4", "8"})
+    checkWindow({2, 8, 2, 290, 40}, DType::F16, 1, 271, {{"warps", "8"}});
+    for (const char *warps : {"2", "4"})
       for (const char *tiles : {"1", "2"})
         for (int64_t size : {32, 72, 128})
           checkWindow({2, 8, 2, 290, size}, DType::BF16, 1, 271,
