@@ -105,7 +105,8 @@ TEST_SUITE("codegen") {
     CHECK(errorOf("blok", "64") ==
           "set: no schedule parameter is named 'blok', expected one of block, "
           "chunk, rows, warps, tile_m, tile_n, tile_k, stages, cluster_m, "
-          "cluster_n, group, registers, splits, columns, tiles, heads");
+          "cluster_n, group, registers, splits, columns, tiles, heads, "
+          "early");
     CHECK(errorOf("tile_n", "64") ==
           "set: tile_n: only matmul and gemv kernels read it, this recipe has "
           "row-wise");
