@@ -233,7 +233,7 @@ private:
   /// themselves. No warps: the whole CTA.
   struct GroupState {
     int index = 0, firstWarp = 0, warps = 0;
-    mlir::Value tid;
+    mlir::Value tid, ofWarps;
     std::map<std::vector<int32_t>, mlir::Value> coordinates;
     llvm::DenseMap<uint32_t, mlir::Value> zeroBitTests;
   };

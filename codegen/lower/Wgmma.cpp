@@ -31,10 +31,25 @@ Value Emitter::descriptor(Value byteOffset) {
                             constant(64, int64_t(descriptorBits)));
 }
 
+/// Equal in all lanes of a warp, and the shuffle says so to ptxas: descriptors
+/// then stay in uniform registers, and no product waits for a move to them.
 Value Emitter::groupOfWarps() {
-  return LLVM::LShrOp::create(
-      b, loc, threadId(),
-      constant(32, llvm::Log2_32(warpsPerGroup * tile::lanesPerWarp)));
+  if (group.ofWarps)
+    return group.ofWarps;
+  Value thread = threadId();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(thread);
+  auto number = [&](int32_t value) {
+    return LLVM::ConstantOp::create(b, loc, b.getI32Type(),
+                                    b.getI32IntegerAttr(value));
+  };
+  Value mine = LLVM::LShrOp::create(
+      b, loc, thread,
+      number(llvm::Log2_32(warpsPerGroup * tile::lanesPerWarp)));
+  group.ofWarps =
+      NVVM::ShflOp::create(b, loc, mine.getType(), number(-1), mine, number(0),
+                           number(31), NVVM::ShflKind::idx, UnitAttr());
+  return group.ofWarps;
 }
 
 LogicalResult Emitter::emitAsyncDot(tile::AsyncDotOp op) {

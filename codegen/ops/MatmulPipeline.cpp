@@ -116,23 +116,29 @@ PipelineWriter::Place PipelineWriter::placeOf(Value tile) {
 }
 
 void PipelineWriter::copyTiles(Value ring, Value xMap, Value wMap) {
-  tile::GridWaitOp::create(b);
   Value zero = constant(0), one = constant(1);
-  loop(firstTile, tiles, workers, zero, [&](Value tile, ValueRange turn) {
-    Place place = placeOf(tile);
-    return loop(zero, steps, one, turn, [&](Value step, ValueRange turn) {
-      const bool streams = pipeline.streamsW;
-      auto stage = tile::AcquireOp::create(b, ring, turn[0]);
-      Value at = times(step, schedule.tileDepth);
-      tile::AsyncCopyOp::create(b, xMap, place.row, at, stage.getParts()[0],
-                                pipeline.clusterN > 1,
-                                streams ? "evict_last" : "");
-      tile::AsyncCopyOp::create(b, wMap, place.col, at, stage.getParts()[1],
-                                pipeline.clusterM > 1,
-                                streams ? "evict_first" : "");
-      return SmallVector<Value>{plus(turn[0], one)};
-    });
-  });
+  // The divisions of the first tile are done while the launch before ends.
+  Place first = placeOf(firstTile);
+  tile::GridWaitOp::create(b);
+  loop(firstTile, tiles, workers, {zero, first.row, first.col},
+       [&](Value tile, ValueRange carried) {
+         Place place = {carried[1], carried[2]};
+         SmallVector<Value> end = loop(
+             zero, steps, one, carried[0], [&](Value step, ValueRange turn) {
+               const bool streams = pipeline.streamsW;
+               auto stage = tile::AcquireOp::create(b, ring, turn[0]);
+               Value at = times(step, schedule.tileDepth);
+               tile::AsyncCopyOp::create(
+                   b, xMap, place.row, at, stage.getParts()[0],
+                   pipeline.clusterN > 1, streams ? "evict_last" : "");
+               tile::AsyncCopyOp::create(
+                   b, wMap, place.col, at, stage.getParts()[1],
+                   pipeline.clusterM > 1, streams ? "evict_first" : "");
+               return SmallVector<Value>{plus(turn[0], one)};
+             });
+         Place next = placeOf(plus(tile, workers));
+         return SmallVector<Value>{end[0], next.row, next.col};
+       });
 }
 
 void PipelineWriter::multiplyTiles(
@@ -155,9 +161,10 @@ void PipelineWriter::multiplyTiles(
   };
   loop(firstTile, tiles, workers, constant(0),
        [&](Value tile, ValueRange carried) {
-         Place place = placeOf(tile);
          Value turn = carried[0];
          Value first = multiply(turn, Value());
+         // Only the epilogue asks for it.
+         Place place = placeOf(tile);
          SmallVector<Value> last = loop(
              one, steps, one, {turn, first}, [&](Value, ValueRange carried) {
                Value turn = plus(carried[0], one);
