@@ -227,7 +227,7 @@ tandem::harness::drawSchedule(Choices &choices, const Recipe &recipe) {
       {"tile_k", Products, {32, 64}},    {"stages", Tiles, {0}},
       {"cluster_m", Tiles, {2}},         {"cluster_n", Tiles, {2}},
       {"splits", Windows, {2, 4, 8}},    {"columns", Windows, {16, 32}},
-      {"tiles", Windows, {4, 8}},        {"heads", Windows, {1, 2}},
+      {"tiles", Windows, {2, 1}},        {"heads", Windows, {1, 2}},
   };
   if (!choices.rarely(8))
     return {};
