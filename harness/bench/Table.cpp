@@ -148,6 +148,31 @@ static std::string rowLine(const json &row,
   return line + "\n";
 }
 
+/// A bar a row: the share of the ceiling, or the ratio to the best peer, with
+/// the reach as `|`. Forty characters are 1.
+static std::string plotOf(const json &document, size_t width) {
+  constexpr double unit = 40, most = 1.25;
+  std::string text;
+  for (const json &row : document.at("rows")) {
+    const bool hasShare = row.contains("share");
+    if (row.contains("kind") || !(hasShare || row.contains("ratio")))
+      continue;
+    const double value = row[hasShare ? "share" : "ratio"].get<double>();
+    std::string bar(static_cast<size_t>(std::min(value, most) * unit + 0.5),
+                    '#');
+    bar.resize(static_cast<size_t>(most * unit), ' ');
+    const double reach =
+        row.value(hasShare ? "reach_share" : "reach_ratio", 0.0);
+    if (reach > 0 && reach < most)
+      bar[static_cast<size_t>(reach * unit)] = '|';
+    const std::string name = row.value("name", "");
+    text += name + std::string(width - name.size() + 2, ' ') + bar +
+            format("%.3f", value) +
+            (hasShare ? " of the ceiling\n" : " x best peer\n");
+  }
+  return text;
+}
+
 std::string tandem::bench::tableOf(const json &document) {
   const std::vector<std::string> peers = peersOf(document);
   size_t width = 12;
@@ -198,6 +223,7 @@ std::string tandem::bench::tableOf(const json &document) {
   if (hasKernels)
     text +=
         "us: our median; share: of the ceiling's time; rate: GB/s, for gemm "
-        "TFLOP/s; peers: their time over ours\n";
+        "TFLOP/s; peers: their time over ours\n" +
+        plotOf(document, width);
   return text;
 }

@@ -9,7 +9,8 @@ namespace tandem::tune {
 
 /// Compares the kernels of \p row under \p set with the references, within the
 /// bound, on sizes as small as give the very same PTX, once for each of several
-/// kinds of values and \p schedules orders of warps and CTAs (the emulator's).
+/// kinds of values, and once in each of \p schedules orders of warps and CTAs
+/// (the emulator's).
 /// Gives the number of cases that passed; fails with the first that did not.
 Result<int> checkCandidate(const bench::Row &row,
                            const std::map<std::string, std::string> &set,

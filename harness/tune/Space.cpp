@@ -7,12 +7,13 @@ using namespace tandem;
 using namespace tandem::tune;
 
 std::span<const Axis> tandem::tune::axesOf(std::string_view family) {
-  static const std::array<std::pair<std::string_view, std::vector<Axis>>, 5>
+  static const std::array<std::pair<std::string_view, std::vector<Axis>>, 6>
       spaces = {{{"row-wise",
-                  {{"block", {"1024", "2048", "4096", "8192", "16384"}},
-                   {"warps", {"1", "2", "4", "8", "16", "32"}},
+                  {{"warps", {"1", "2", "4", "8", "16", "32"}},
                    {"chunk", {"4096", "8192", "16384", "32768"}},
-                   {"rows", {"1", "2", "4"}}}},
+                   {"block", {"1024", "2048", "4096", "8192", "16384"}},
+                   {"rows", {"1", "2", "4", "8", "16"}},
+                   {"early", {"1", "2"}}}},
                  {"matmul",
                   {{"tile_m", {"16", "32", "64", "128"}},
                    {"tile_n", {"32", "64", "128"}},
@@ -27,15 +28,21 @@ std::span<const Axis> tandem::tune::axesOf(std::string_view family) {
                    {"stages", {"3", "4", "5", "6", "7", "8"}},
                    {"registers", {"232", "240"}}}},
                  {"gemv",
-                  {{"warps", {"1", "2", "4", "8", "16"}},
-                   {"tile_n", {"1", "2", "4", "8", "16"}},
-                   {"tile_k", {"256", "512", "1024", "2048", "4096"}}}},
+                  {{"tile_n", {"4", "8", "16", "32", "64"}},
+                   {"warps", {"1", "2", "4", "8", "16"}},
+                   {"tile_k", {"256", "512", "1024", "2048", "4096"}},
+                   {"early", {"1", "2"}}}},
                  {"attention",
-                  {{"splits", {"1", "2", "4", "8", "16", "32", "64"}},
-                   {"columns", {"8", "16", "32"}},
-                   {"warps", {"2", "4", "8"}},
+                  {{"warps", {"1", "2", "4", "8"}},
+                   {"splits", {"1", "2", "4", "8", "16", "32", "64"}},
                    {"tiles", {"1", "2", "4"}},
-                   {"heads", {"1", "2", "4", "8"}}}}}};
+                   {"columns", {"8", "16", "32"}},
+                   {"heads", {"1", "2", "4", "8"}},
+                   {"early", {"1", "2"}}}},
+                 {"recurrence",
+                  {{"columns", {"8", "16", "32", "64"}},
+                   {"warps", {"1", "2", "4", "8"}},
+                   {"early", {"1", "2"}}}}}};
   for (const auto &[name, axes] : spaces)
     if (name == family)
       return axes;

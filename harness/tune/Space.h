@@ -20,8 +20,9 @@ struct Axis {
   std::vector<std::string_view> values;
 };
 
-/// The axes of a family (ProgramLaunch::family), those that decide most first;
-/// empty for a family without parameters.
+/// The axes of a family (ProgramLaunch::family), those that decide most first:
+/// every pair of values of the first two is tried. Empty for a family without
+/// parameters.
 std::span<const Axis> axesOf(std::string_view family);
 
 /// Why no multiprocessor of an sm_90 device can hold a CTA of one of the

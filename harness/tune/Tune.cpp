@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <set>
 
 using namespace tandem;
@@ -36,11 +37,14 @@ public:
     const std::string family = familyOf({});
     if (family.empty())
       return std::move(result);
+    const std::span<const Axis> axes = axesOf(family);
+    if (axes.size() > 1)
+      tryAxes(axes[0], &axes[1]);
     bool gains = true;
     while (gains && !isOver()) {
       gains = false;
-      for (const Axis &axis : axesOf(family))
-        gains |= tryAxis(axis);
+      for (const Axis &axis : axes)
+        gains |= tryAxes(axis, nullptr);
     }
     if (result.error.empty() && !leader.empty())
       finish();
@@ -76,19 +80,21 @@ private:
     return (*program)->launches.empty() ? "" : (*program)->launches[0].family;
   }
 
-  /// Whether a value of \p axis leads now that did not before.
-  bool tryAxis(const Axis &axis) {
+  /// Whether a value of \p first, or a pair of values of both, leads now that
+  /// did not before.
+  bool tryAxes(const Axis &first, const Axis *second) {
     std::vector<Parameters> candidates;
-    for (std::string_view value : axis.values) {
+    for (std::string_view value : first.values) {
       Parameters set = leader;
-      set[std::string(axis.parameter)] = value;
-      if (set == leader || !tried.insert(set).second)
+      set[std::string(first.parameter)] = value;
+      if (!second) {
+        addCandidate(set, candidates);
         continue;
-      const Result<std::shared_ptr<const Program>> program = compiled(set);
-      if (program && misfit(**program).empty())
-        candidates.push_back(std::move(set));
-      else
-        ++result.refused;
+      }
+      for (std::string_view other : second->values) {
+        set[std::string(second->parameter)] = other;
+        addCandidate(set, candidates);
+      }
     }
     if (candidates.empty() || isOver())
       return false;
@@ -110,6 +116,24 @@ private:
       return true;
     }
     return false;
+  }
+
+  /// Adds \p set unless it makes no kernel, one that does not fit, or one that
+  /// was measured under other parameters.
+  void addCandidate(const Parameters &set,
+                    std::vector<Parameters> &candidates) {
+    if (set == leader || !tried.insert(set).second)
+      return;
+    const Result<std::shared_ptr<const Program>> program = compiled(set);
+    if (!program || !misfit(**program).empty()) {
+      ++result.refused;
+      return;
+    }
+    std::string text;
+    for (const ProgramLaunch &launch : (*program)->launches)
+      text += launch.kernel->ptx + launch.kernel->launch.grid[0].text();
+    if (kernels.insert(std::hash<std::string>()(text)).second)
+      candidates.push_back(set);
   }
 
   bool isRight(const Parameters &set) {
@@ -191,6 +215,8 @@ private:
   /// The fastest right schedule so far; empty: the rules' choice.
   Parameters leader;
   std::set<Parameters> tried = {{}};
+  /// Hashes of the kernels that were measured.
+  std::set<size_t> kernels;
 };
 } // namespace
 

@@ -1,11 +1,12 @@
 //===- Tune.h - The search for a faster schedule ----------------*- C++ -*-===//
 //
-// One parameter after the other, as long as a round over all of them gains: the
-// values of a parameter are measured together with the schedule that leads and
-// with the rules' choice (harness/bench, so peers and clocks are the same), and
-// the fastest leads from then on *if the harness finds it right first*. What
-// leads at the end is measured once more at full length, and becomes a record
-// when it beats the rules by more than `leastGain`.
+// The two parameters that decide most together, then one after the other, as
+// long as a round over all of them gains: the values of a parameter are
+// measured together with the schedule that leads and with the rules' choice
+// (harness/bench, so peers and clocks are the same), and the fastest leads from
+// then on *if the harness finds it right first*. What leads at the end is
+// measured once more at full length, and becomes a record when it beats the
+// rules by more than `leastGain`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_HARNESS_TUNE_TUNE_H
