@@ -215,6 +215,22 @@ static void placeValues(const Graph &graph, const Partition &parts,
     }
 }
 
+/// Gives what a scheduled product leaves its size, which the kernel that reads
+/// it is then scheduled for.
+static void sizeParts(const KernelSchedule &scheduled, KernelPlan &merge,
+                      const DimBindings &bindings, Graph &graph,
+                      std::vector<Operand> &operands,
+                      const std::vector<OperandSource> &sources,
+                      Program &program) {
+  const int value = scheduled.plan.partials;
+  TensorType &type = graph.values[value].type;
+  type.shape.back() = Dim(partsOf(scheduled));
+  merge.space = type.shape;
+  operands[value].desc =
+      contiguous(type.dtype, bindShape(type.shape, bindings));
+  program.temporaries[sources[value].index].type = type;
+}
+
 Result<std::vector<TileKernel>>
 codegen::buildTileKernels(const Recipe &recipe, const DimBindings &bindings,
                           const CompileOptions &options,
@@ -233,16 +249,20 @@ codegen::buildTileKernels(const Recipe &recipe, const DimBindings &bindings,
   if (Result<void> ok = splitWindows(graph, parts, recipe, bindings, options);
       !ok)
     return ok.error();
+  splitArgmaxes(graph, parts, recipe);
   ScheduleInput input{recipe, graph, options, {}, nameValues(recipe, graph)};
   std::vector<OperandSource> sources;
   Program program;
   placeValues(graph, parts, typical->first, typical->second, bindings, program,
               input.operands, sources);
   std::vector<TileKernel> kernels;
-  for (const KernelPlan &plan : parts.kernels) {
-    Result<KernelSchedule> scheduled = schedule(plan, input);
+  for (size_t i = 0; i < parts.kernels.size(); ++i) {
+    Result<KernelSchedule> scheduled = schedule(parts.kernels[i], input);
     if (!scheduled)
       return scheduled.error();
+    if (scheduled->partCols)
+      sizeParts(*scheduled, parts.kernels[i + 1], bindings, graph,
+                input.operands, sources, program);
     Result<TileKernel> built = buildTile(*scheduled, input, context);
     if (!built)
       return built.error();
@@ -263,6 +283,7 @@ compileKernels(const Recipe &recipe, const std::vector<Operand> &inputs,
   if (Result<void> ok = splitWindows(graph, parts, recipe, bindings, options);
       !ok)
     return ok.error();
+  splitArgmaxes(graph, parts, recipe);
   program.explanation = parts.explanation;
   clock.lap("fuse");
 
@@ -271,11 +292,15 @@ compileKernels(const Recipe &recipe, const std::vector<Operand> &inputs,
   placeValues(graph, parts, inputs, outputs, bindings, program, input.operands,
               sources);
   program.fromCache = true;
-  for (const KernelPlan &plan : parts.kernels) {
+  for (size_t i = 0; i < parts.kernels.size(); ++i) {
+    const KernelPlan &plan = parts.kernels[i];
     clock.restart();
     Result<KernelSchedule> scheduled = schedule(plan, input);
     if (!scheduled)
       return scheduled.error();
+    if (scheduled->partCols)
+      sizeParts(*scheduled, parts.kernels[i + 1], bindings, graph,
+                input.operands, sources, program);
     clock.lap("schedule");
     Result<std::shared_ptr<const Kernel>> kernel =
         kernelFor(*scheduled, input, clock, program.fromCache);

@@ -74,7 +74,7 @@ std::string codegen::kernelKeyText(const KernelSchedule &schedule,
     writeParams(out, info.params);
     out << '\n';
   }
-  if (schedule.plan.splits > 1)
+  if (schedule.plan.partials >= 0)
     out << "splits " << schedule.plan.splits << ' '
         << number(schedule.plan.partials) << schedule.plan.merges << '\n';
   out << familyName(schedule) << " tile " << schedule.tileRows << ' '

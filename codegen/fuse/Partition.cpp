@@ -69,7 +69,10 @@ private:
              stepText(recipe, last) + "'s " + shapeText(current.space);
     if (current.family != Family::RowWise && shape.isElementwise)
       return "it reads operands in tiles of its own";
-    if (current.family != Family::RowWise && shape.axis >= 0)
+    // Each tile leaves its largest, which a kernel of a few numbers compares.
+    const bool isArgmax = recipe.steps[step].op == Opcode::SAMPLE_ARGMAX &&
+                          isComputedHere(graph.args[step][0]);
+    if (current.family != Family::RowWise && shape.axis >= 0 && !isArgmax)
       return "it reduces along dim " + std::to_string(shape.axis) +
              ", of which a tile of " +
              stepText(recipe, current.steps[current.prologue >= 0 ? 1 : 0]) +

@@ -4,8 +4,8 @@
 // reason becomes a sentence. A row-wise kernel has one row space: every value
 // that it computes has the same full shape, and every reduction runs along one
 // axis. A matmul kernel is one or more products of one x, all of one shape,
-// followed by elementwise steps on their results; an RMSNORM that only they
-// read may come before.
+// followed by elementwise steps on their results and maybe an argmax of them;
+// an RMSNORM that only they read may come before.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TANDEM_CODEGEN_FUSE_PARTITION_H
@@ -34,12 +34,15 @@ struct KernelPlan {
   /// Values that the kernel reads, in order of first use, and those that it
   /// writes: final outputs, and what another kernel reads.
   std::vector<int> reads, writes;
-  /// Attention over a window that several CTAs share: how many parts it has,
-  /// the value that holds what each part has seen, and whether this kernel
-  /// merges them or leaves them.
+  /// A step that takes two kernels, attention over a window that several CTAs
+  /// share or an argmax behind a product: the value that holds what each part
+  /// has seen, and whether this kernel merges the parts or leaves them. Of a
+  /// window, how many parts it has.
   int splits = 1;
   int partials = -1;
   bool merges = false;
+
+  bool leavesParts() const { return partials >= 0 && !merges; }
 };
 
 struct Partition {

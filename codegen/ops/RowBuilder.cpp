@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace tandem;
 using namespace tandem::codegen;
 
-/// Columns of a pipeline's tile that are converted and stored together: rows of
-/// 128 bytes of a 16-bit type.
-static constexpr int64_t sliceCols = 64;
-
 static tile::LinearLayout layoutFor(const KernelSchedule &schedule) {
   using tile::LinearLayout;
   int64_t rows = schedule.tileRows, cols = schedule.tileCols;
@@ -103,6 +99,13 @@ void RowBuilder::emitSteps() {
     store(pending);
 }
 
+static Value divide(ImplicitLocOpBuilder &b, Value x, Value y) {
+  return arith::DivUIOp::create(b, x, y);
+}
+static Value remainder(ImplicitLocOpBuilder &b, Value x, Value y) {
+  return arith::RemUIOp::create(b, x, y);
+}
+
 void RowBuilder::emitSlices(Value sum, Value row, Value col) {
   auto wide = [&](Value number) -> Value {
     return arith::ExtUIOp::create(b, b.getI64Type(), number);
@@ -124,6 +127,14 @@ void RowBuilder::emitSlices(Value sum, Value row, Value col) {
                               b, b.getI32IntegerAttr(int32_t(start)))))
                     : col;
     colStart = wide(tileCol);
+    if (schedule.plan.leavesParts()) {
+      part = divide(b, colStart, scalarConstant(schedule.partCols));
+      // A tile of a cluster may lie beyond the last column.
+      Value exists =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, colStart, colEnd);
+      partExists =
+          tile::SplatOp::create(b, typeOf(b.getI1Type(), true, false), exists);
+    }
     // All slices are computed alike, each from its own columns.
     values.clear();
     stores.clear();
@@ -214,13 +225,6 @@ Value RowBuilder::map(const ScheduledOperand &operand, const std::string &cols,
 // The tile's place in the space
 //===----------------------------------------------------------------------===//
 
-static Value divide(ImplicitLocOpBuilder &b, Value x, Value y) {
-  return arith::DivUIOp::create(b, x, y);
-}
-static Value remainder(ImplicitLocOpBuilder &b, Value x, Value y) {
-  return arith::RemUIOp::create(b, x, y);
-}
-
 void RowBuilder::place() {
   // Ops that address heads find their own place.
   if (schedule.plan.family == Family::Attention ||
@@ -240,6 +244,7 @@ void RowBuilder::place() {
       rowBlock = divide(b, id, tiles);
       colBlock = remainder(b, id, tiles);
     }
+    part = colBlock;
     colStart =
         arith::MulIOp::create(b, colBlock, scalarConstant(schedule.tileCols));
     if (schedule.colBegin != "0")
@@ -293,8 +298,9 @@ RowBuilder::Rows RowBuilder::rowsIn(const tile::LinearLayout &layout) {
 void RowBuilder::placeGemv(Value id) {
   Value tiles = scalar(schedule.colTiles);
   Value rest = divide(b, id, tiles);
-  Value first = arith::MulIOp::create(b, remainder(b, id, tiles),
-                                      scalarConstant(schedule.tileRows));
+  part = remainder(b, id, tiles);
+  Value first =
+      arith::MulIOp::create(b, part, scalarConstant(schedule.tileRows));
   if (schedule.colBegin != "0")
     first = arith::AddIOp::create(b, first, scalar(schedule.colBegin));
   RankedTensorType type = typeOf(b.getI64Type(), true, false);
@@ -335,8 +341,8 @@ Value RowBuilder::offsetsOf(const Rows &rows, const ScheduledOperand &operand) {
   if (schedule.plan.family != Family::Gemv)
     return sum;
   // A gemv's row of x is one number; the tile's rows are columns.
-  bool isX =
-      operand.usage == Usage::MatmulX || operand.usage == Usage::RowIndex;
+  bool isX = operand.usage == Usage::MatmulX ||
+             operand.usage == Usage::RowIndex || operand.usage == Usage::Part;
   RankedTensorType type = typeOf(b.getI64Type(), !isX, false);
   if (sum)
     sum = tile::SplatOp::create(b, type, sum);

@@ -61,6 +61,11 @@ public:
   Tile reduceSum(Tile value);
   Tile reduceMax(Tile value);
   Tile reduceMaxUnsigned(Tile value);
+  /// The kernel's parts of an argmax (KernelPlan::partials): what the one
+  /// kernel leaves, the largest of \p keys in each row of the tile's columns,
+  /// and the other reads.
+  void leavePart(Tile keys);
+  Tile parts() { return {computed(schedule.plan.partials).raw, this}; }
   /// The number of columns as f32.
   Tile numCols();
 
@@ -191,6 +196,7 @@ private:
   Computed &computed(int value);
   void applyGuards();
   void store(const Pending &pending);
+  void storePart(const Pending &pending);
   Tile reduce(tile::ReduceKind kind, Tile value, mlir::TypedAttr fill);
   void noteReduction();
   mlir::Value addArg(KernelArg arg, mlir::Type type);
@@ -213,6 +219,7 @@ private:
   mlir::Value firstRow, live, keptRows, errorSlot;
   mlir::Value productTile, tileRow, tileCol; // of a pipeline
   mlir::Value gemvColumns;                   // column of each tile row
+  mlir::Value part, partExists;              // of a product that leaves parts
 };
 
 Tile operator+(Tile a, Tile b);

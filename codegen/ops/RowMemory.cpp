@@ -125,8 +125,45 @@ Value RowBuilder::indexAlong(int dim) {
   return tile::SplatOp::create(b, type, scalarConstant(0));
 }
 
+void RowBuilder::leavePart(Tile keys) {
+  const ScheduledOperand &operand =
+      *schedule.find(schedule.plan.partials, Usage::Part);
+  Type i64 = b.getI64Type();
+  if (schedule.plan.family != Family::Gemv) {
+    stores.push_back({&operand, reduceMaxUnsigned(keys).value, {}, {}});
+    return;
+  }
+  // The tile's rows are the columns.
+  Tile none = likeInt(keys, i64, 0);
+  Value inside = select({live, this}, keys, none).value;
+  tile::LinearLayout across = layout.transpose();
+  Value turned =
+      tile::TransposeOp::create(b, tile::tileType(i64, across), inside);
+  Value largest =
+      tile::ReduceOp::create(b, tile::tileType(i64, across.dropColumns()),
+                             tile::ReduceKind::MaxU, turned);
+  stores.push_back({&operand, largest, {}, {}});
+}
+
+void RowBuilder::storePart(const Pending &pending) {
+  const ScheduledOperand &operand = *pending.operand;
+  const bool isGemv = schedule.plan.family == Family::Gemv;
+  Value mask = isGemv ? Value() : live;
+  if (partExists)
+    mask =
+        mask ? Value(arith::AndIOp::create(b, mask, partExists)) : partExists;
+  Value offsets =
+      tile::SplatOp::create(b, typeOf(b.getI64Type(), !isGemv, false), part);
+  if (Value rows = rowOffsets(operand))
+    offsets = arith::AddIOp::create(b, offsets, rows);
+  tile::StoreOp::create(b, pending.value, pointer(operand), offsets, mask,
+                        scalarConstant(0), scalarConstant(1), Value(), 1);
+}
+
 void RowBuilder::store(const Pending &pending) {
   const ScheduledOperand &operand = *pending.operand;
+  if (operand.usage == Usage::Part)
+    return storePart(pending);
   bool hasCols =
       schedule.plan.family != Family::Gemv && !operand.colStride.empty();
   Value value = broadcastTo(pending.value, true, hasCols);

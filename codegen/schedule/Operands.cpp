@@ -4,7 +4,7 @@
 // any, each dim of the space is.
 //
 //===----------------------------------------------------------------------===//
-#include "codegen/schedule/Schedule.h"
+#include "codegen/schedule/MatmulOperands.h"
 
 #include <algorithm>
 #include <functional>
@@ -82,6 +82,7 @@ static std::vector<int> mapDims(const KernelSchedule &schedule, Usage usage,
     dimOf[rank - 1] = 1;
     return dimOf;
   }
+  case Usage::Part:
   case Usage::Partial:
   case Usage::MatmulX: {
     std::vector<Dim> leading(shape.begin(), shape.end() - 1);
@@ -180,7 +181,9 @@ void codegen::findOperands(KernelSchedule &schedule,
         add(value, usage, false, false);
     }
   if (plan.merges)
-    add(plan.partials, Usage::Free, false, false);
+    add(plan.partials,
+        plan.family == Family::RowWise ? Usage::Space : Usage::Free, false,
+        false);
   for (auto [ids, table] : plan.guards) {
     add(ids, Usage::RowIndex, false, false);
     add(table, Usage::Extent, false, false);
@@ -191,7 +194,20 @@ void codegen::findOperands(KernelSchedule &schedule,
     int producer = input.graph.values[value].producer;
     const bool isFree =
         plan.family == Family::Attention || plan.family == Family::Recurrence;
-    add(value, isFree ? Usage::Free : Usage::Space, true,
-        input.recipe.steps[producer].op == Opcode::SAMPLE_ARGMAX);
+    const bool isPart =
+        value == plan.partials &&
+        input.recipe.steps[producer].op == Opcode::SAMPLE_ARGMAX;
+    add(value,
+        isFree   ? Usage::Free
+        : isPart ? Usage::Part
+                 : Usage::Space,
+        true, input.recipe.steps[producer].op == Opcode::SAMPLE_ARGMAX);
   }
+  // Logits that stay in the kernel leave it to W to tell how many columns there
+  // are.
+  if (plan.leavesParts())
+    for (ScheduledOperand &operand : schedule.operands)
+      if (operand.usage == Usage::MatmulW)
+        operand.dimOf.back() =
+            isKn(input.recipe.steps[productOf(plan)]) ? 1 : 0;
 }

@@ -180,7 +180,7 @@ Result<int64_t> codegen::parameter(const CompileOptions &options,
 /// token reads weights or a cache once.
 static bool startsEarly(const KernelSchedule &schedule) {
   return schedule.plan.family == Family::Gemv ||
-         schedule.plan.family == Family::Attention;
+         schedule.plan.family == Family::Attention || schedule.plan.merges;
 }
 
 Result<KernelSchedule> codegen::schedule(const KernelPlan &plan,
@@ -213,6 +213,8 @@ Result<KernelSchedule> codegen::schedule(const KernelPlan &plan,
   }
   if (!done)
     return done.error();
+  if (schedule.plan.family != Family::Attention && plan.leavesParts())
+    requireParts(schedule);
   if (plan.family != Family::Matmul && input.options.target == "sm_90a") {
     Result<int64_t> early =
         parameter(input.options, "early", startsEarly(schedule) ? 2 : 1, 1, 2);

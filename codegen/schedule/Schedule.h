@@ -34,6 +34,7 @@ enum class Usage : uint8_t {
   Param,       // an integer param on the device: [], [1] or [B]
   Free,        // addressed by the op itself, by shapes and strides
   Partial, // rows of the space; the last dim is the column, and has two more
+  Part,    // rows of the space; the last dim is the tile of columns
 };
 
 /// An operand of the record. One value used in two ways is two operands.
@@ -130,6 +131,8 @@ struct KernelSchedule {
   /// Attention in parts: additions that a part passes through in the merge, at
   /// most.
   int64_t mergeDepth = 0;
+  /// A product that leaves parts: the columns of each.
+  int64_t partCols = 0;
   /// Columns are cut into tiles that are different CTAs (no reductions).
   bool splitsColumns = false;
   /// Row-wise: every tile's columns all exist.
@@ -197,6 +200,18 @@ Result<void> splitWindows(Graph &graph, Partition &parts, const Recipe &recipe,
                           const DimBindings &bindings,
                           const CompileOptions &options);
 
+/// Makes two kernels of each argmax behind a product: one leaves the largest of
+/// each tile's columns and where it is, so that no logits are stored, one finds
+/// the largest of these. How many a row has the schedule of the first says.
+void splitArgmaxes(Graph &graph, Partition &parts, const Recipe &recipe);
+
+/// The number of parts of a row that the scheduled product leaves.
+int64_t partsOf(const KernelSchedule &schedule);
+
+/// Sets the columns of a part that a product leaves, and requires that there is
+/// room for all.
+void requireParts(KernelSchedule &schedule);
+
 /// Requires that a window of \p slots, named \p window, has the parts that its
 /// length calls for.
 void requirePartsOf(KernelSchedule &schedule, int64_t slots,
@@ -210,6 +225,10 @@ Result<void> scheduleAttention(KernelSchedule &schedule,
                                const ScheduleInput &input);
 Result<void> scheduleRecurrence(KernelSchedule &schedule,
                                 const ScheduleInput &input);
+
+/// Columns of a pipeline's tile that are converted and stored together: rows of
+/// 128 bytes of a 16-bit type.
+inline constexpr int64_t sliceCols = 64;
 
 /// The size of a run of dims in this call, and as an expression.
 int64_t runSize(const KernelSchedule &schedule, const std::vector<int> &run);

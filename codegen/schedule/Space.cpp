@@ -198,7 +198,8 @@ static void deriveStrides(KernelSchedule &schedule) {
             sizeText(schedule, {operand.foldedDim + 1}) + " * " +
             operand.stride(own);
     }
-    if (schedule.colRun.empty())
+    // Of W the sum knows (scheduleSum).
+    if (schedule.colRun.empty() || operand.usage == Usage::MatmulW)
       continue;
     int own = operand.dimOf[schedule.colRun.back()];
     if (operand.usage == Usage::Partial)
