@@ -24,12 +24,14 @@ def main() -> int:
     os.chdir(pathlib.Path(__file__).resolve().parent)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     module = pathlib.Path(f"python/tandem/_native{suffix}")
-    source = pathlib.Path("python/src/Bindings.cpp")
-    if module.exists() and module.stat().st_mtime > source.stat().st_mtime:
+    folder = pathlib.Path("python/src")
+    newest = max(file.stat().st_mtime for file in folder.iterdir())
+    if module.exists() and module.stat().st_mtime > newest:
         return 0
+    sources = [str(file) for file in sorted(folder.glob("*.cpp"))]
     subprocess.run(
         ["g++", "-std=c++17", "-O2", "-shared", "-fPIC", "-Iinclude",
-         f"-I{include}", str(source), "-o", str(module), "-Llib", "-ltandem",
+         f"-I{include}", *sources, "-o", str(module), "-Llib", "-ltandem",
          "-Wl,-rpath,$ORIGIN/../../lib"], check=True)
     return 0
 

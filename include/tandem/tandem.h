@@ -43,6 +43,7 @@ typedef enum tandem_status {
 typedef struct tandem_recipe tandem_recipe;
 typedef struct tandem_program tandem_program;
 typedef struct tandem_device tandem_device;
+typedef struct tandem_launcher tandem_launcher;
 
 /* A tensor on the host. Strides count elements and are not negative; NULL means
  * contiguous. The dtype is a recipe name: float32, float16, bfloat16,
@@ -161,6 +162,50 @@ tandem_status tandem_evaluate(const tandem_recipe *recipe,
 tandem_status tandem_check(tandem_device *device, const tandem_recipe *recipe,
                            const char *options, const tandem_view *inputs,
                            size_t num_inputs, char **report, char **error);
+
+/*--- launching -------------------------------------------------------------*/
+
+/* A tensor in the memory of a device; of the host for `emulator` and `tile`,
+ * which copy. `dtype` is a code: 0 float32, 1 float16, 2 bfloat16,
+ * 3 float8_e4m3fn, 4 float8_e5m2, 5 int32, 6 int8, 8 float64, 9 int64, 10
+ * uint8. Strides as in tandem_view. */
+typedef struct tandem_tensor {
+  int32_t dtype;
+  int32_t rank;
+  const int64_t *shape;
+  const int64_t *strides;
+  uint64_t address;
+} tandem_tensor;
+
+/* Launches a recipe many times. `options` as for tandem_compile; without a
+ * target, the best that the device runs. Keeps a reference to nothing but the
+ * device, which must outlive it. May be used from several threads. */
+tandem_status tandem_launcher_make(tandem_device *device,
+                                   const tandem_recipe *recipe,
+                                   const char *options,
+                                   tandem_launcher **launcher, char **error);
+void tandem_launcher_close(tandem_launcher *launcher);
+
+/* Binds tensors, first the inputs, then the outputs, and checks dtype, shape,
+ * strides, alignment and overlap. The first call, and one that no kernel so far
+ * fits, compiles; others allocate nothing. */
+tandem_status tandem_launcher_bind(tandem_launcher *launcher,
+                                   const tandem_tensor *tensors, size_t count,
+                                   char **error);
+
+/* Enqueues what was bound last on `stream` (a CUstream), unchecked, and
+ * returns. `emulator` and `tile` have no streams: they run to the end. */
+tandem_status tandem_launcher_enqueue(tandem_launcher *launcher,
+                                      uint64_t stream, char **error);
+
+/* Both in one. */
+tandem_status tandem_launcher_call(tandem_launcher *launcher,
+                                   const tandem_tensor *tensors, size_t count,
+                                   uint64_t stream, char **error);
+
+/* TANDEM_INVALID if a launch met an index outside its table, with step and row.
+ * Only after its stream has been synchronised. */
+tandem_status tandem_launcher_check(tandem_launcher *launcher, char **error);
 
 /*--- the tester ------------------------------------------------------------*/
 

@@ -5,9 +5,8 @@
 // as (dtype, shape, strides in elements, address).
 //
 //===----------------------------------------------------------------------===//
-#include "tandem/tandem.h"
+#include "Handles.h"
 
-#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <memory>
@@ -17,26 +16,9 @@
 #include <vector>
 
 namespace py = pybind11;
+using namespace tandem::python;
 
 namespace {
-
-template <auto close>
-struct Closer {
-  template <typename T>
-  void operator()(T *handle) const {
-    close(handle);
-  }
-};
-
-struct Recipe {
-  std::unique_ptr<tandem_recipe, Closer<tandem_recipe_close>> handle;
-};
-struct Program {
-  std::unique_ptr<tandem_program, Closer<tandem_program_close>> handle;
-};
-struct Device {
-  std::unique_ptr<tandem_device, Closer<tandem_device_close>> handle;
-};
 
 /// Text of the library's as a Python-side string.
 std::string take(char *text) {
@@ -260,6 +242,8 @@ PYBIND11_MODULE(_native, m) {
              });
              return take(report);
            });
+
+  addLaunchers(m);
 
   m.def("fuzz", [](const std::string &arguments) {
     char *report = nullptr;

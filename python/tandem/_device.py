@@ -38,3 +38,11 @@ def device_info(name: str = "auto") -> dict[str, Any]:
     """
     info: dict[str, Any] = json.loads(device_named(name).describe())
     return info
+
+
+def place_of(name: str) -> tuple[int, int]:
+    """Return where a device's tensors lie, as DLPack numbers it."""
+    if device_info(name)["kind"] != "cuda":
+        return 1, 0
+    ordinal = name.partition(":")[2]
+    return 2, int(ordinal) if ordinal else 0

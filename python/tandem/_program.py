@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tandem import _native
 from tandem._arrays import (Array, View, as_array, is_usable, numpy_dtype,
                             view_of)
-from tandem._device import device_named
+from tandem._device import device_named, place_of
 from tandem._recipe import Recipe
 
 
@@ -173,6 +173,33 @@ class Program:
                                  views, output_views)
         del arrays
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def launcher(self, device: str = "auto") -> _native.Launcher:
+        """Return a function that launches on tensors where they are.
+
+        Its arguments are tensors of any library that speaks DLPack, inputs
+        first, then outputs. It checks dtype, shape, strides, alignment and
+        overlap, enqueues on the current stream of the tensors' library
+        (``stream=`` names another) and returns. Its ``prepare`` takes the same
+        tensors and gives a function of none that only enqueues. After the
+        stream has been synchronised ``check`` raises `ValueError` if an index
+        was outside its table.
+
+        Parameters
+        ----------
+        device : str
+            With ``emulator`` and ``tile`` tensors are the host's, and a call
+            returns when the results are there.
+
+        Returns
+        -------
+        Launcher
+            Compiles at its first call, and for calls that need another kernel.
+        """
+        options = {name: value for name, value in self._options.items()
+                   if name != "dims"}
+        return _native.launcher(device_named(device), self.recipe._handle,
+                                json.dumps(options), *place_of(device))
 
     def __call__(self, *, device: str = "auto",
                  **inputs: npt.ArrayLike) -> Any:

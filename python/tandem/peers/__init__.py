@@ -39,6 +39,9 @@ class Host:
             return self._release()
         if do == "capture":
             return self._capture(request)
+        if do == "launch":
+            from tandem.peers import launches
+            return launches.measure(request)
         return {"error": f"no request is named '{do}'"}
 
     def _release(self) -> Answer:
