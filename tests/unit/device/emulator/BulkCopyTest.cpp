@@ -257,4 +257,81 @@ TEST_SUITE("emulator bulk copies") {
     CHECK(out[3] == 1003);
     CHECK(out[32 + 3] == 1003);
   }
+
+  // Each block sends 100 rank + tid to the other one, which reads it.
+  const std::string sends =
+      "mov.u32 %r10, %cluster_ctarank; xor.b32 %r11, %r10, 1;\n"
+      "@%p1 mbarrier.arrive.expect_tx.shared.b64 %d9, [%r3], 128;\n"
+      "barrier.cluster.arrive; barrier.cluster.wait;\n"
+      "mad.lo.u32 %r5, %r1, 4, %r4; mad.lo.u32 %r6, %r10, 100, %r1;\n"
+      "mapa.shared::cluster.u32 %r12, %r5, %r11;\n"
+      "mapa.shared::cluster.u32 %r13, %r3, %r11;\n"
+      "mapa.shared::cluster.u32 %r14, %r3, %r10;\n"
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 ";
+  const std::string received =
+      "ld.shared.u32 %r6, [%r5];\n"
+      "mad.lo.u32 %r15, %r10, 32, %r1; mad.wide.u32 %d3, %r15, 4, %d1;\n"
+      "st.global.u32 [%d3], %r6;\n";
+  // A wait of CTA scope, the default, takes nothing from another block.
+  const std::string spinCluster =
+      "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [%r3], "
+      "0; @!%p3 bra W;\n";
+  const std::string meet = "barrier.cluster.arrive; barrier.cluster.wait;\n";
+  auto pair = [](const std::string &body) {
+    Case c = withCopies(body);
+    c.grid = {2, 1, 1};
+    c.cluster = {2, 1, 1};
+    return c;
+  };
+
+  TEST_CASE("a counted store is there once its mbarrier says so") {
+    for (uint64_t seed : {0, 1, 2, 3}) {
+      Case c = pair(sends + "[%r12], %r6, [%r13];\n" + spinCluster + received +
+                    meet);
+      c.options.scheduleSeed = seed;
+      runClean(c);
+      auto out = valuesOf<uint32_t>(c.buffers[0]);
+      CHECK(out[3] == 103);
+      CHECK(out[32 + 3] == 3);
+    }
+    Case narrow =
+        pair(sends + "[%r12], %r6, [%r13];\n" + spin + received + meet);
+    CHECK(kindsOf(narrow) == Kinds{"race"});
+    Case noWait =
+        pair(sends + "[%r12], %r6, [%r13];\n" + received + spin + meet);
+    CHECK(!kindsOf(noWait).empty());
+    Case elsewhere =
+        pair(sends + "[%r12], %r6, [%r14];\n" + spin + received + meet);
+    std::string text;
+    kindsOf(elsewhere, &text);
+    CHECK(text.find("the store goes to block 1 of the cluster and its mbarrier "
+                    "is in block 0") != std::string::npos);
+  }
+
+  TEST_CASE("a copy keeps off mbarriers, and its source was written") {
+    std::string text;
+    Case over = withCopies(
+        "@%p1 mbarrier.arrive.expect_tx.shared.b64 %d9, [%r3], 16;\n"
+        "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+        "bytes [%r3], [%d2], 16, [%r3];\n");
+    kindsOf(over, &text);
+    CHECK(text.find("the bulk copy writes over the mbarrier at byte") !=
+          std::string::npos);
+    Case unwritten = withCopies(store + commit + waitRead);
+    kindsOf(unwritten, &text);
+    CHECK(text.find("reads 128 bytes asynchronously, byte") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("a multicast names blocks of the cluster") {
+    Case c =
+        pair("@%p1 mbarrier.arrive.expect_tx.shared.b64 %d9, [%r3], 128;\n"
+             "mov.b16 %h1, 4;\n"
+             "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+             "bytes.multicast::cluster [%r4], [%d2], 128, [%r3], %h1;\n");
+    std::string text;
+    kindsOf(c, &text);
+    CHECK(text.find("the multicast mask names block 2 of a cluster of 2") !=
+          std::string::npos);
+  }
 }
