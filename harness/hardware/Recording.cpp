@@ -42,9 +42,9 @@ SweepRequest tandem::hardware::sampleOf(const Probe &probe) {
     first(256, 4);
     request.step = 61;
   } else if (probe.group == 1) {
-    first(32, 32);
+    first(32, 8);
   } else if (probe.outputWords <= 8) {
-    first(8, static_cast<uint32_t>(probe.group));
+    first(probe.group == 32 ? 8 : 4, static_cast<uint32_t>(probe.group));
   } else {
     first(1, static_cast<uint32_t>(probe.group));
   }

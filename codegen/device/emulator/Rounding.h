@@ -44,6 +44,15 @@ inline double canonical(double value) {
   return value != value ? doubleOf(nanBits64) : value;
 }
 /// Subnormals become zero of their sign.
+/// The NaN of f64 arithmetic: the last operand that is one, made quiet, or a
+/// negative one without payload. (f32 and half precision have one NaN.)
+template <typename... T>
+double nanOf(T... operands) {
+  uint64_t bits = 0xfff8000000000000;
+  ((bits = operands != operands ? bitsOf(operands) | uint64_t(1) << 51 : bits),
+   ...);
+  return doubleOf(bits);
+}
 inline float flush(float value) {
   uint32_t bits = bitsOf(value);
   return floatOf((bits & 0x7f800000) ? bits : bits & 0x80000000);

@@ -151,7 +151,8 @@ void emulator::computeWgmma(Cta &cta, int firstWarp, const WgmmaOp &op) {
                     setDotOperand(scratch.b, form.b, at, column, bits,
                                   form.negateB, true);
                   });
-    dotRows(form.a, scratch.a, scratch.b, reinterpret_cast<float *>(result), n);
+    dotRows(form.a, scratch.a, scratch.b, reinterpret_cast<float *>(result), n,
+            form.halfResult);
   }
   forEachResult(
       cta, firstWarp, form, [&](uint32_t *lanes, int row, int column) {
@@ -159,8 +160,8 @@ void emulator::computeWgmma(Cta &cta, int firstWarp, const WgmmaOp &op) {
           const uint32_t *from =
               result + (row + l / 4) * n + column + 2 * (l % 4);
           lanes[l] = form.halfResult
-                         ? uint32_t(floatToHalf(floatOf(from[0]))) |
-                               uint32_t(floatToHalf(floatOf(from[1]))) << 16
+                         ? uint32_t(dotToHalf(floatOf(from[0]))) |
+                               uint32_t(dotToHalf(floatOf(from[1]))) << 16
                          : *from;
         }
       });

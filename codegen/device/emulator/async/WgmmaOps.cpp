@@ -160,7 +160,6 @@ static void buildWait(Builder &b, const Match &) {
 
 std::span<const Row> tandem::emulator::wgmmaRows() {
   static const char *measured = "bit for bit as measured on an H200";
-  static const char *assumed = "by the model of f16; not measured";
   static const Row rows[] = {
       {"wgmma", ".fence .sync .aligned", buildFence},
       {"wgmma", ".commit_group .sync .aligned", buildCommit},
@@ -170,16 +169,15 @@ std::span<const Row> tandem::emulator::wgmmaRows() {
       {"wgmma", ".mma_async .sync .aligned .m64n#k16 .f32 .bf16 .bf16",
        buildMma, measured},
       {"wgmma", ".mma_async .sync .aligned .m64n#k16 .f16 .f16 .f16", buildMma,
-       assumed},
+       measured},
       {"wgmma", ".mma_async .sync .aligned .m64n#k8 .f32 .tf32 .tf32", buildMma,
-       assumed},
+       measured},
       {"wgmma",
        ".mma_async .sync .aligned .m64n#k32 .f32 .e4m3|.e5m2 .e4m3|.e5m2",
-       buildMma,
-       "e4m3 bit for bit as measured on an H200, e5m2 by the same model"},
+       buildMma, measured},
       {"wgmma",
        ".mma_async .sync .aligned .m64n#k32 .f16 .e4m3|.e5m2 .e4m3|.e5m2",
-       buildMma, assumed},
+       buildMma, measured},
       {"wgmma",
        ".mma_async .sync .aligned .m64n#k32 .satfinite? .s32 .s8|.u8 .s8|.u8",
        buildMma, "exact; wraps without .satfinite"},

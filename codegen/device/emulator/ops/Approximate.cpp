@@ -3,9 +3,9 @@
 // The hardware's result lies within a known distance of the exact one. A launch
 // chooses which member of that envelope it gets: the nearest float, the lowest,
 // the highest, or one picked by a hash of seed, instruction and operand.
-// Widths are those measured on an H200 over all inputs, where the promise of
-// the PTX ISA is wider or narrower. Special operands give what PTX says,
-// always.
+// The envelope is the tightest of its form that holds an H200 for all inputs,
+// where the promise of the PTX ISA is wider or narrower. Special operands have
+// one result.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/device/emulator/Rounding.h"
@@ -28,77 +28,106 @@ enum class MathFunction : uint8_t {
   Div,
 };
 
-/// An exact value and how far a result may be from it; width 0 for special
-/// operands.
+/// An exact value and how far below and above it a result may be; 0 and 0 for
+/// special operands, whose value is exact.
 struct Target {
   double value;
-  double width;
+  double below = 0, above = 0;
 };
 
-double ulpOf(double value) {
-  int exponent;
-  std::frexp(value, &exponent);
-  return std::ldexp(1.0, std::max(exponent - 24, -149));
+/// What was measured (tests/inputs/hardware): the largest deviations downward
+/// and upward, in steps of 2^-bits of max(|value|, floor). A recorded deviation
+/// is rounded to a step, so half a step is added. Odd functions have them by
+/// magnitude.
+struct Law {
+  double below, above;
+  int bits;
+  double floor = 0x1p-126;
+  bool isOdd = false;
+};
+constexpr Law ex2Law = {2473, 2506, 34}, ex2SubnormalLaw = {4881, 1490, 34},
+              lg2NearOneLaw = {1504, 3698, 34, 1.0},
+              lg2Law = {2612, 3938, 34, 1.0}, rsqrtLaw = {2142, 2019, 34},
+              sqrtLaw = {1718, 1286, 34}, turnLaw = {5845, 5845, 34, 1.0},
+              rcpLaw = {1689, 1642, 34, 0x1p-126, true},
+              rcpSubnormalLaw = {2017, 2010, 34, 0x1p-126, true},
+              tanhLaw = {5973, 5308, 29, 0x1p-126, true},
+              divLaw = {2617, 2592, 34, 0x1p-126, true},
+              ex2HalfLaw = {8181, 0, 23, 0x1p-14}, ex2BfloatLaw = {8087, 0, 20},
+              tanhHalfLaw = {8085, 46, 23, 0x1p-14, true},
+              tanhBfloatLaw = {8123, 5, 20, 0x1p-126, true},
+              rcpDoubleLaw = {8419, 8523, 33, 0x1p-1022, true},
+              rsqrtDoubleLaw = {7891, 4566, 33, 0x1p-1022};
+
+Target within(double value, const Law &law) {
+  const double step =
+      std::ldexp(std::max(std::fabs(value), law.floor), -law.bits);
+  double below = (law.below + 0.5) * step, above = (law.above + 0.5) * step;
+  if (law.isOdd && value < 0)
+    std::swap(below, above);
+  return {value, below, above};
+}
+
+/// sin.approx is a table of sin(2 pi t), with t = x / (2 pi) in f32, rounded
+/// toward zero.
+double turnOf(double x, double quarter) {
+  const double product = x * double(floatOf(0x3e22f983));
+  const double t = toFloat(product, Round::Zero);
+  const double turn = t - std::nearbyint(t) + quarter;
+  return std::sin(6.28318530717958647693 * (turn - std::nearbyint(turn)));
 }
 
 Target evaluate(MathFunction function, double a, double b) {
-  double magnitude = std::fabs(a);
   switch (function) {
   case MathFunction::Ex2: {
-    double value = std::exp2(a);
-    return {value, a == 0 || std::isinf(a)
-                       ? 0
-                       : value * 0x1p-22 * 0.6113201 /* 2^-22.71 */};
+    const double value = std::exp2(a);
+    if (a == 0 || !std::isfinite(a))
+      return {value};
+    return within(value, value < 0x1p-126 ? ex2SubnormalLaw : ex2Law);
   }
   case MathFunction::Lg2: {
-    double value = std::log2(a);
+    const double value = std::log2(a);
     if (!(a > 0) || std::isinf(a))
-      return {value, 0};
-    return {value, a >= 0.5 && a <= 2
-                       ? 0x1p-22 * 0.9012505                      // 2^-22.15
-                       : std::fabs(value) * 0x1p-22 * 0.6372803}; // 2^-22.65
+      return {value};
+    return within(value, a >= 0.5 && a <= 2 ? lg2NearOneLaw : lg2Law);
   }
   case MathFunction::Rcp: {
-    double value = 1 / a;
-    return {value, a == 0 || std::isinf(a) ? 0 : 0.975 * ulpOf(value)};
+    const double value = 1 / a;
+    if (a == 0 || !std::isfinite(a))
+      return {value};
+    return within(value,
+                  std::fabs(value) < 0x1p-126 ? rcpSubnormalLaw : rcpLaw);
   }
   case MathFunction::Rsqrt: {
-    double value = a == 0 ? std::copysign(INFINITY, a) : 1 / std::sqrt(a);
-    return {value, a == 0 || std::isinf(a)
-                       ? 0
-                       : std::fabs(value) * 0x1p-22 * 0.5212329}; // 2^-22.94
+    if (a == 0 || !std::isfinite(a))
+      return {a == 0 ? std::copysign(INFINITY, a) : 1 / std::sqrt(a)};
+    return within(1 / std::sqrt(a), rsqrtLaw);
   }
-  case MathFunction::Sqrt: {
-    double value = std::sqrt(a);
-    return {value, a == 0 || std::isinf(a)
-                       ? 0
-                       : value * 0x1p-23 * 0.8408964}; // 2^-23.25
-  }
+  case MathFunction::Sqrt:
+    if (a == 0 || !std::isfinite(a))
+      return {std::sqrt(a)};
+    return within(std::sqrt(a), sqrtLaw);
   case MathFunction::Sin:
-    if (a == 0)
-      return {a, 0};
-    return {std::sin(a), magnitude <= 6.2831854
-                             ? 0x1p-20 * 0.6830201   // 2^-20.55
-                             : 0x1p-14 * 0.5987394}; // 2^-14.74
+    if (a == 0 || !std::isfinite(a))
+      return {a == 0 ? a : NAN};
+    return within(turnOf(a, 0), turnLaw);
   case MathFunction::Cos:
-    return {std::cos(a), a == 0 ? 0
-                         : magnitude <= 6.2831854
-                             ? 0x1p-20 * 0.7422618   // 2^-20.43
-                             : 0x1p-14 * 0.5987394}; // 2^-14.74
-  case MathFunction::Tanh: {
-    double value = std::tanh(a);
-    return {value, a == 0 || std::isinf(a)
-                       ? 0
-                       : std::fabs(value) * 0x1p-16 * 0.7269863}; // 2^-16.46
-  }
+    if (a == 0 || !std::isfinite(a))
+      return {a == 0 ? 1 : NAN};
+    return within(turnOf(a, 0.25), turnLaw);
+  case MathFunction::Tanh:
+    if (a == 0 || !std::isfinite(a))
+      return {std::tanh(a)};
+    return within(std::tanh(a), tanhLaw);
   case MathFunction::Div: {
-    double value = a / b;
+    const double value = a / b;
     // div.approx promises 2 ulp, and 0 for |b| in (2^126, 2^128).
-    bool special = b == 0 || a == 0 || std::isinf(a) || std::isinf(b);
-    return {value, special ? 0 : 2 * ulpOf(value)};
+    if (a == 0 || b == 0 || !std::isfinite(a) || !std::isfinite(b))
+      return {value};
+    return within(value, divLaw);
   }
   }
-  return {0, 0};
+  return {0};
 }
 
 /// In [-1, 1), the same for the same seed, instruction and operands.
@@ -112,7 +141,7 @@ double hashed(uint64_t seed, uint64_t function, uint64_t operands) {
 }
 
 /// Functions with a bounded range never leave it.
-double within(MathFunction function, double value) {
+double bounded(MathFunction function, double value) {
   bool isBounded = function == MathFunction::Sin ||
                    function == MathFunction::Cos ||
                    function == MathFunction::Tanh;
@@ -125,14 +154,15 @@ template <typename Narrow>
 double choose(const Launch &launch, MathFunction function, Target target,
               uint64_t operands, Narrow narrow) {
   double nearest = narrow(target.value, Round::Nearest);
-  if (target.width == 0 || !std::isfinite(target.value))
+  if ((target.below == 0 && target.above == 0) || !std::isfinite(target.value))
     return nearest;
   double low =
-      std::min(nearest, narrow(within(function, target.value - target.width),
-                               Round::Up));
+      narrow(bounded(function, target.value - target.below), Round::Up);
   double high =
-      std::max(nearest, narrow(within(function, target.value + target.width),
-                               Round::Down));
+      narrow(bounded(function, target.value + target.above), Round::Down);
+  if (low > high)
+    return nearest;
+  nearest = std::clamp(nearest, low, high);
   switch (launch.approximation) {
   case Approximation::Nearest:
     return nearest;
@@ -145,7 +175,9 @@ double choose(const Launch &launch, MathFunction function, Target target,
   }
   double shift = hashed(launch.options.scheduleSeed,
                         static_cast<uint64_t>(function), operands);
-  double picked = narrow(target.value + shift * target.width, Round::Nearest);
+  double picked =
+      narrow(target.value + shift * (shift < 0 ? target.below : target.above),
+             Round::Nearest);
   return std::clamp(picked, low, high);
 }
 } // namespace
@@ -164,10 +196,10 @@ static void approximate(Exec &x, const Inst &i) {
     auto result = static_cast<float>(
         choose(*x.launch, F, evaluate(F, p, q), operands,
                [](double v, Round mode) { return double(toFloat(v, mode)); }));
-    // div.approx (mode 1) gives 0 for huge divisors.
+    // div.approx (mode 1) multiplies by the reciprocal, 0 for huge divisors.
     if (F == MathFunction::Div && i.mode && std::fabs(q) > 0x1p126f &&
-        !std::isinf(q) && !std::isinf(p) && p == p)
-      result = std::copysign(0.0f, result);
+        !std::isinf(q))
+      result = p == p && !std::isinf(p) ? std::copysign(0.0f, result) : NAN;
     result = canonical(result);
     values[l] = ftz ? flush(result) : result;
   });
@@ -188,19 +220,17 @@ static void buildDivide(Builder &b, const Match &m) {
   b.inst->run = &approximate<MathFunction::Div>;
 }
 
-// Half precision: computed from the widened operand. Widths are PTX's.
+// Half precision: computed from the widened operand.
 template <MathFunction F, bool Bfloat>
 static uint16_t approximateHalf(const Launch &launch, uint16_t bits, bool ftz) {
   float a = Bfloat ? bfloatToFloat(bits) : halfToFloat(bits);
   if (ftz && !(bits & (Bfloat ? 0x7f80 : 0x7c00)))
     a = std::copysign(0.0f, a);
   Target target = evaluate(F, a, a);
-  if (target.width != 0) {
-    if (F == MathFunction::Ex2)
-      target.width = target.value * (Bfloat ? 0x1p-7 : 0x1p-10 * 1.0717735);
-    else
-      target.width = Bfloat ? 0x1p-8 : 0x1p-11 * 1.0090518; // 2^-10.987
-  }
+  if (target.below != 0 || target.above != 0)
+    target = within(target.value, F == MathFunction::Ex2
+                                      ? (Bfloat ? ex2BfloatLaw : ex2HalfLaw)
+                                      : (Bfloat ? tanhBfloatLaw : tanhHalfLaw));
   auto narrow = [](double v, Round mode) {
     return Bfloat ? double(bfloatToFloat(toBfloat(v, mode)))
                   : double(halfToFloat(toHalf(v, mode)));
@@ -240,22 +270,46 @@ static void buildHalfFunction(Builder &b, const Match &m) {
       isBfloat ? &approximateHalves<F, true> : &approximateHalves<F, false>;
 }
 
-/// rcp and rsqrt.approx.ftz.f64 look at the upper half of the operand and fill
-/// the upper half of the result.
+/// To a double whose lower 32 bits are zero.
+static double toUpperHalf(double value, Round mode) {
+  constexpr uint64_t lower = ~uint64_t(0) >> 32;
+  const uint64_t bits = bitsOf(value), rest = bits & lower;
+  const bool isNegative = bits >> 63;
+  const bool isAway = mode == Round::Up     ? !isNegative
+                      : mode == Round::Down ? isNegative
+                                            : rest > lower / 2;
+  return doubleOf((bits & ~lower) + (rest && isAway ? lower + 1 : 0));
+}
+
+/// rcp and rsqrt.approx.ftz.f64 fill the upper half of the result. Without
+/// .ftz, rsqrt is rounded correctly.
 template <MathFunction F>
 static void buildDoubleFunction(Builder &b, const Match &m) {
   if (!operandsOf(b, Type::F64, {Type::F64}))
     return;
   b.inst->flags = m.has(1);
   b.inst->run = [](Exec &x, const Inst &i) {
-    constexpr uint64_t upper = ~uint64_t(0) << 32;
+    constexpr uint64_t upper = ~uint64_t(0) << 32, sign = uint64_t(1) << 63;
+    constexpr uint64_t exponent = 0x7ff0000000000000;
     const uint64_t *a = x.lanes<uint64_t>(i.a);
-    setLanes<uint64_t>(x, i.d, [&](int l) {
-      uint64_t bits = i.flags ? a[l] & upper : a[l];
-      if (i.flags && !(bits & 0x7ff0000000000000))
-        bits &= uint64_t(1) << 63;
-      double value = canonical(evaluate(F, doubleOf(bits), 0).value);
-      return i.flags ? bitsOf(value) & upper : bitsOf(value);
+    setLanes<uint64_t>(x, i.d, [&](int l) -> uint64_t {
+      if (!i.flags) {
+        const double value = evaluate(F, doubleOf(a[l]), 0).value;
+        return bitsOf(value == value ? value : nanOf(doubleOf(a[l])));
+      }
+      uint64_t bits = a[l] & upper;
+      if (!(bits & exponent))
+        bits &= sign;
+      // The law is that of the whole operand.
+      Target target = evaluate(F, doubleOf(bits & exponent ? a[l] : bits), 0);
+      if (target.below != 0)
+        target = within(target.value,
+                        F == MathFunction::Rcp ? rcpDoubleLaw : rsqrtDoubleLaw);
+      const double value = choose(*x.launch, F, target, bits, toUpperHalf);
+      if (value != value)
+        return uint64_t(nanBits32) << 32;
+      const uint64_t result = bitsOf(value);
+      return result & exponent ? result : result & sign;
     });
   };
 }
@@ -263,31 +317,36 @@ static void buildDoubleFunction(Builder &b, const Match &m) {
 std::span<const Row> tandem::emulator::approximateRows() {
   static const Row rows[] = {
       {"ex2", ".approx .ftz? .f32", buildApproximate<MathFunction::Ex2>,
-       "relative error up to 2^-22.71"},
+       "relative error up to 2^-22.70"},
       {"lg2", ".approx .ftz? .f32", buildApproximate<MathFunction::Lg2>,
-       "absolute error up to 2^-22.15 on [0.5, 2], relative 2^-22.65 "
+       "absolute error up to 2^-22.14 on [0.5, 2], relative 2^-22.05 "
        "elsewhere"},
       {"rcp", ".approx .ftz? .f32", buildApproximate<MathFunction::Rcp>,
-       "up to 0.975 ulp"},
+       "relative error up to 2^-23.27"},
       {"rsqrt", ".approx .ftz? .f32", buildApproximate<MathFunction::Rsqrt>,
        "relative error up to 2^-22.94"},
       {"sqrt", ".approx .ftz? .f32", buildApproximate<MathFunction::Sqrt>,
        "relative error up to 2^-23.25"},
       {"sin", ".approx .ftz? .f32", buildApproximate<MathFunction::Sin>,
-       "absolute error up to 2^-20.55 on +-2 pi, 2^-14.74 beyond"},
+       "absolute error up to 2^-21.48 of the sine of 2 pi t, t = x / (2 pi) in "
+       "f32, rounded toward zero"},
       {"cos", ".approx .ftz? .f32", buildApproximate<MathFunction::Cos>,
-       "absolute error up to 2^-20.43 on +-2 pi, 2^-14.74 beyond"},
+       "as sin"},
       {"tanh", ".approx .f32", buildApproximate<MathFunction::Tanh>,
-       "relative error up to 2^-16.46"},
-      {"div", ".approx|.full .ftz? .f32", buildDivide, "up to 2 ulp"},
-      {"ex2", ".approx .f16|.f16x2", buildHalfFunction<MathFunction::Ex2>},
+       "relative error up to 2^-16.45"},
+      {"div", ".approx|.full .ftz? .f32", buildDivide,
+       "relative error up to 2^-22.64"},
+      {"ex2", ".approx .f16|.f16x2", buildHalfFunction<MathFunction::Ex2>,
+       "truncated"},
       {"ex2", ".approx .ftz .bf16|.bf16x2",
        buildHalfFunction<MathFunction::Ex2>},
       {"tanh", ".approx .f16|.f16x2|.bf16|.bf16x2",
        buildHalfFunction<MathFunction::Tanh>},
       {"rcp", ".approx .ftz .f64", buildDoubleFunction<MathFunction::Rcp>,
-       "the upper 32 bits of the correctly rounded reciprocal"},
-      {"rsqrt", ".approx .ftz? .f64", buildDoubleFunction<MathFunction::Rsqrt>},
+       "upper 32 bits: relative error up to 2^-19.94"},
+      {"rsqrt", ".approx .ftz? .f64", buildDoubleFunction<MathFunction::Rsqrt>,
+       "rounded correctly; with .ftz upper 32 bits, relative error up to "
+       "2^-20.05"},
   };
   return rows;
 }

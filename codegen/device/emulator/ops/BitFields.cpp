@@ -11,10 +11,15 @@ struct Bfe {
   static T apply(T a, uint32_t position, uint32_t length) {
     using U = std::make_unsigned_t<T>;
     constexpr uint32_t msb = 8 * sizeof(T) - 1;
-    position &= 255;
-    length &= 255;
-    bool sign = std::is_signed_v<T> && length != 0 &&
-                (static_cast<U>(a) >> std::min(position + length - 1, msb) & 1);
+    // 64 bits look at the whole operands, 32 bits at one byte (as measured).
+    if (sizeof(T) == 4) {
+      position &= 255;
+      length &= 255;
+    }
+    const auto last = static_cast<uint32_t>(
+        std::min(uint64_t(position) + length - 1, uint64_t(msb)));
+    bool sign =
+        std::is_signed_v<T> && length != 0 && (static_cast<U>(a) >> last & 1);
     U value = position > msb ? U(0) : static_cast<U>(a) >> position;
     uint32_t kept = position > msb ? 0 : std::min(length, msb - position + 1);
     if (kept <= msb) {
@@ -65,7 +70,8 @@ static void bfi(Exec &x, const Inst &i) {
   const uint32_t *length = x.lanes<uint32_t>(i.e);
   constexpr uint32_t bits = 8 * sizeof(T);
   setLanes<T>(x, i.d, [=](int l) {
-    uint32_t at = position[l] & 255, n = length[l] & 255;
+    const uint32_t kept = sizeof(T) == 4 ? 255 : ~0u; // as bfe
+    uint32_t at = position[l] & kept, n = length[l] & kept;
     if (at >= bits || n == 0)
       return into[l];
     T mask = (n >= bits ? ~T(0) : (T(1) << n) - 1) << at;

@@ -138,6 +138,28 @@ uint64_t convert::encode(double value, Type to, Round mode, uint8_t flags) {
     return bitsOf(canonical(value));
   }
 }
+/// A NaN keeps its payload from and to f64 and by .rna.tf32, and is the only
+/// one otherwise.
+static uint64_t convertNan(double value, Type from, Type to, Round mode) {
+  const uint64_t bits = bitsOf(value), quiet = uint64_t(1) << 51;
+  const uint64_t fraction = (bits & (2 * quiet - 1)) | quiet;
+  switch (to) {
+  case Type::F64:
+    return bits | quiet;
+  case Type::TF32:
+    if (mode != Round::NearestAway)
+      return nanBits32 & ~uint32_t(0x1fff);
+    return bits >> 63 << 31 | 0x7f800000 | (fraction >> 29 & 0x7fe000);
+  case Type::F32:
+    return from == Type::F64 ? bits >> 63 << 31 | 0x7f800000 | fraction >> 29
+                             : nanBits32;
+  case Type::F16:
+    return from == Type::F64 ? bits >> 63 << 15 | 0x7c00 | fraction >> 42
+                             : nanBits16;
+  default:
+    return nanBits16;
+  }
+}
 static uint64_t convertBits(uint64_t bits, Type from, Type to, Round mode,
                             uint8_t flags) {
   if (isFloatType(from)) {
@@ -149,6 +171,8 @@ static uint64_t convertBits(uint64_t bits, Type from, Type to, Round mode,
       mode = Round::Nearest;
     }
     // Equal formats keep the value; only sat, ftz and integral change it.
+    if (value != value && !(flags & (satFlag | reluFlag)))
+      return convertNan(value, from, to, mode);
     return encode(value, to, mode, flags);
   }
   uint64_t extended = extend(bits, from);
@@ -211,8 +235,8 @@ static void widenHalf(Exec &x, const Inst &i) {
 }
 static void widenBfloat(Exec &x, const Inst &i) {
   const uint16_t *a = x.lanes<uint16_t>(i.a);
-  setLanes<float>(x, i.d,
-                  [=](int l) { return canonical(bfloatToFloat(a[l])); });
+  // A shift, whatever the bits mean.
+  setLanes<uint32_t>(x, i.d, [=](int l) { return uint32_t(a[l]) << 16; });
 }
 static void narrowHalf(Exec &x, const Inst &i) {
   const float *a = x.lanes<float>(i.a);

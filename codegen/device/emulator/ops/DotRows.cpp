@@ -12,8 +12,8 @@ using namespace tandem::emulator;
 
 DotBits tandem::emulator::dotBits(DotFormat format) {
   return format == DotFormat::E4M3 || format == DotFormat::E5M2
-             ? DotBits{13, 13}
-             : DotBits{25, 23};
+             ? DotBits{13, 13, false}
+             : DotBits{25, 23, false};
 }
 
 void DotOperand::reset(int newRows, int newWidth) {
@@ -93,7 +93,9 @@ namespace {
 float dotSlow(DotBits bits, const float *a, const int16_t *ae, const float *b,
               const int16_t *be, int k, int stride, float c) {
   int biased = static_cast<int>(bitsOf(c) >> 23 & 0xff);
-  int largest = c == 0 ? dotZero * 2 : std::max(biased, 1) - 127;
+  // An accumulator of f16 has its exponents.
+  const int least = bits.keepsSticky ? 113 : 1;
+  int largest = c == 0 ? dotZero * 2 : std::max(biased, least) - 127;
   for (int i = 0; i < k; ++i)
     largest = std::max(largest, ae[i] + be[i * stride]);
   if (largest < -1000)
@@ -111,12 +113,14 @@ float dotSlow(DotBits bits, const float *a, const int16_t *ae, const float *b,
                                : static_cast<uint64_t>(sum);
   int top = 63 - std::countl_zero(magnitude);
   int unit = largest - bits.fraction;
-  int drop = std::max(0, top - bits.result);
+  int drop = std::max(0, top - (bits.keepsSticky ? 23 : bits.result));
   if (top + unit < -126)
     drop = std::max(drop, -149 - unit);
   if (drop > 63)
     return sum < 0 ? -0.0f : 0.0f;
-  magnitude = magnitude >> drop << drop;
+  const uint64_t kept = magnitude >> drop << drop;
+  magnitude =
+      bits.keepsSticky && kept != magnitude ? kept | uint64_t(1) << drop : kept;
   double value = std::ldexp(static_cast<double>(magnitude), unit);
   return static_cast<float>(sum < 0 ? -value : value);
 }
@@ -133,15 +137,16 @@ float dotSpecial(const float *a, const float *b, int k, int stride, float c) {
 }
 
 /// One row, \p block columns. False when an exponent is out of range.
-template <int block, int F, int R>
+template <int block, int F, int R, bool KeepsSticky>
 bool dotBlock(const float *a, const int16_t *ae, const float *b,
               const int16_t *be, int k, int stride, float *c) {
   int16_t largest[block];
   float before[block];
   std::memcpy(before, c, sizeof before);
+  // An accumulator of f16 has its exponents.
   for (int n = 0; n < block; ++n) {
     auto biased = static_cast<int>(bitsOf(before[n]) >> 23 & 0xff);
-    int exponent = std::max(biased, 1) - 127;
+    int exponent = std::max(biased, KeepsSticky ? 113 : 1) - 127;
     largest[n] = static_cast<int16_t>(before[n] == 0 ? 2 * dotZero : exponent);
   }
   for (int i = 0; i < k; ++i) {
@@ -182,30 +187,41 @@ bool dotBlock(const float *a, const int16_t *ae, const float *b,
   }
   constexpr uint64_t kept = ~((uint64_t(1) << (52 - R)) - 1);
   for (int n = 0; n < block; ++n) {
-    double truncated = doubleOf(bitsOf(sum[n]) & kept);
+    const uint64_t exact = bitsOf(sum[n]);
+    const uint64_t sticky =
+        KeepsSticky && (exact & ~kept) ? uint64_t(1) << (52 - R) : 0;
+    double truncated = doubleOf((exact & kept) | sticky);
     double unit = doubleOf(static_cast<uint64_t>(1023 + largest[n] - F) << 52);
     c[n] = static_cast<float>(truncated * unit);
   }
   return true;
 }
 
+template <int block>
+bool dotBlockOf(DotBits bits, const float *a, const int16_t *ae, const float *b,
+                const int16_t *be, int k, int stride, float *c) {
+  const bool isFp8 = bits.fraction == 13;
+  if (bits.keepsSticky)
+    return isFp8 ? dotBlock<block, 13, 23, true>(a, ae, b, be, k, stride, c)
+                 : dotBlock<block, 25, 23, true>(a, ae, b, be, k, stride, c);
+  return isFp8 ? dotBlock<block, 13, 13, false>(a, ae, b, be, k, stride, c)
+               : dotBlock<block, 25, 23, false>(a, ae, b, be, k, stride, c);
+}
+
 bool dotColumns(DotBits bits, int count, const float *a, const int16_t *ae,
                 const float *b, const int16_t *be, int k, int stride,
                 float *c) {
-  bool isFp8 = bits.fraction == 13;
   if (count == 16)
-    return isFp8 ? dotBlock<16, 13, 13>(a, ae, b, be, k, stride, c)
-                 : dotBlock<16, 25, 23>(a, ae, b, be, k, stride, c);
-  if (count == 8)
-    return isFp8 ? dotBlock<8, 13, 13>(a, ae, b, be, k, stride, c)
-                 : dotBlock<8, 25, 23>(a, ae, b, be, k, stride, c);
-  return false;
+    return dotBlockOf<16>(bits, a, ae, b, be, k, stride, c);
+  return count == 8 && dotBlockOf<8>(bits, a, ae, b, be, k, stride, c);
 }
 } // namespace
 
 void tandem::emulator::dotRows(DotFormat format, const DotOperand &a,
-                               const DotOperand &b, float *c, int stride) {
-  const DotBits bits = dotBits(format);
+                               const DotOperand &b, float *c, int stride,
+                               bool keepsSticky) {
+  DotBits bits = dotBits(format);
+  bits.keepsSticky = keepsSticky;
   const int k = a.width, width = b.width;
   const bool isWide = a.isWide || b.isWide;
   for (int row = 0; row < a.rows; ++row) {
@@ -235,6 +251,11 @@ void tandem::emulator::dotRows(DotFormat format, const DotOperand &a,
       }
     }
   }
+}
+
+uint16_t tandem::emulator::dotToHalf(float sum) {
+  const uint16_t half = floatToHalf(sum);
+  return half == 0x8000 ? 0 : half;
 }
 
 void tandem::emulator::dotRowsInteger(const int32_t *a, const int32_t *b,

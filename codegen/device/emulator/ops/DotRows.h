@@ -21,6 +21,7 @@ enum class DotFormat : uint8_t { F16, BF16, TF32, E4M3, E5M2 };
 struct DotBits {
   int fraction = 25;
   int result = 23;
+  bool keepsSticky = false;
 };
 /// 25 and 23; 13 and 13 for FP8: measured on an H200 (docs/decisions/0003).
 DotBits dotBits(DotFormat format);
@@ -42,9 +43,14 @@ inline constexpr int16_t dotZero = -8000;
 void setDotOperand(DotOperand &to, DotFormat format, int row, int column,
                    uint32_t bits, bool negate, bool byColumn);
 
-/// c[row][n] += a[row][.] . b[.][n], c's rows \p stride apart.
+/// c[row][n] += a[row][.] . b[.][n], c's rows \p stride apart. With
+/// \p keepsSticky what truncation drops shows in the last place, so that
+/// dotToHalf rounds the exact sum: results of f16 are never truncated first.
 void dotRows(DotFormat format, const DotOperand &a, const DotOperand &b,
-             float *c, int stride);
+             float *c, int stride, bool keepsSticky = false);
+
+/// A result of f16: to nearest, and zero is never negative.
+uint16_t dotToHalf(float sum);
 
 /// Exact, modulo 2^32 or saturated.
 void dotRowsInteger(const int32_t *a, const int32_t *b, int rows, int k, int n,

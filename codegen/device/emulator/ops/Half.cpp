@@ -14,11 +14,13 @@ struct F16 {
   static float widen(uint16_t bits) { return halfToFloat(bits); }
   static uint16_t narrow(double value) { return toHalf(value); }
   static constexpr uint16_t exponent = 0x7c00;
+  static constexpr double tiny = 0x1p-14 - 0x1p-26;
 };
 struct BF16 {
   static float widen(uint16_t bits) { return bfloatToFloat(bits); }
   static uint16_t narrow(double value) { return toBfloat(value); }
   static constexpr uint16_t exponent = 0x7f80;
+  static constexpr double tiny = 0x1p-126 - 0x1p-135;
 };
 
 constexpr uint8_t ftzFlag = 1, satFlag = 2, nanFlag = 4, xorSignFlag = 8,
@@ -38,10 +40,11 @@ uint16_t apply(uint16_t a, uint16_t b, uint16_t c, uint8_t flags) {
     b = flushHalf<F>(b);
     c = flushHalf<F>(c);
   }
-  if constexpr (Op == HalfOp::Abs)
-    return a & 0x7fff;
-  if constexpr (Op == HalfOp::Neg)
-    return a ^ 0x8000;
+  if constexpr (Op == HalfOp::Abs || Op == HalfOp::Neg) {
+    if ((a & 0x7fff) > F::exponent)
+      return nanBits16;
+    return Op == HalfOp::Abs ? a & 0x7fff : a ^ 0x8000;
+  }
   if constexpr (Op == HalfOp::Min || Op == HalfOp::Max) {
     bool sign = (a ^ b) & 0x8000;
     if (flags & xorSignFlag) {
@@ -77,11 +80,15 @@ uint16_t apply(uint16_t a, uint16_t b, uint16_t c, uint8_t flags) {
     result = saturate(result);
   if ((flags & reluFlag) && result < 0)
     result = 0;
+  // Tiny is what does not reach the least normal when it is rounded to as many
+  // digits as a normal number has.
+  if (flags & ftzFlag && std::fabs(result) < F::tiny)
+    result = std::copysign(0.0, result);
   uint16_t bits = F::narrow(result);
   // -0 after relu is +0.
   if ((flags & reluFlag) && bits == 0x8000)
     bits = 0;
-  return flags & ftzFlag ? flushHalf<F>(bits) : bits;
+  return bits;
 }
 } // namespace
 

@@ -107,7 +107,7 @@ struct Rem {
   template <typename T>
   static T apply(T a, T b) {
     if (b == 0)
-      return a;
+      return static_cast<T>(~T(0));
     if constexpr (std::is_signed_v<T>)
       if (b == -1)
         return 0;
@@ -358,7 +358,7 @@ std::span<const Row> tandem::emulator::integerRows() {
       {"mad24", ".hi .u32|.s32", buildMad24<true>},
       {"sad", all, buildTernary<Sad>},
       {"div", all, buildBinary<Div>, "division by zero gives all ones"},
-      {"rem", all, buildBinary<Rem>, "division by zero gives the dividend"},
+      {"rem", all, buildBinary<Rem>, "division by zero gives all ones"},
       {"min", all, buildBinary<Min>},
       {"max", all, buildBinary<Max>},
       {"min", ".u16x2|.s16x2", buildPair<Min>},

@@ -120,7 +120,7 @@ void floats(Exec &x, const Inst &inst) {
   });
   float c[16][8];
   readAccumulator(all, form, c);
-  dotRows(form.a, a, b, &c[0][0], 8);
+  dotRows(form.a, a, b, &c[0][0], 8, form.flags & halfResult);
   if (!(form.flags & halfResult)) {
     writeResult(all, form, c);
     return;
@@ -128,8 +128,7 @@ void floats(Exec &x, const Inst &inst) {
   for (int i = 0; i < form.results(); i += 2)
     setLanes<uint32_t>(x, all.d[i / 2], [&](int l) {
       const float *pair = &c[row(l, i)][column(l, i)];
-      return uint32_t(floatToHalf(pair[0])) | uint32_t(floatToHalf(pair[1]))
-                                                  << 16;
+      return uint32_t(dotToHalf(pair[0])) | uint32_t(dotToHalf(pair[1])) << 16;
     });
 }
 
@@ -184,9 +183,10 @@ void doubles(Exec &x, const Inst &inst) {
   readAccumulator(all, form, c);
   for (int i = 0; i < form.rows; ++i)
     for (int n = 0; n < 8; ++n) {
-      for (int k = 0; k < form.k(); ++k)
-        c[i][n] = std::fma(a[i][k], b[k][n], c[i][n]);
-      c[i][n] = canonical(c[i][n]);
+      for (int k = 0; k < form.k(); ++k) {
+        const double sum = std::fma(a[i][k], b[k][n], c[i][n]);
+        c[i][n] = sum == sum ? sum : nanOf(a[i][k], c[i][n], b[k][n]);
+      }
     }
   writeResult(all, form, c);
 }
@@ -307,10 +307,10 @@ static void buildBits(Builder &b, const Match &m) {
 std::span<const Row> tandem::emulator::matrixFormRows() {
   static const Row rows[] = {
       {"mma", ".sync .aligned .m16n8k16|.m16n8k8 .row .col .f16 .f16 .f16 .f16",
-       buildHalf, "by the model of f32 results, rounded to nearest"},
+       buildHalf, "bit for bit as measured on an H200"},
       {"mma",
        ".sync .aligned .m16n8k8|.m16n8k4 .row .col .f32 .tf32 .tf32 .f32",
-       buildTf32, "by the model of f16"},
+       buildTf32, "bit for bit as measured on an H200"},
       {"mma",
        ".sync .aligned .m16n8k32 .row .col .f32 .e4m3|.e5m2 .e4m3|.e5m2 .f32",
        buildFp8, "as ptxas expands it for Hopper: two products of f16"},
