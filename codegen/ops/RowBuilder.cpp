@@ -285,12 +285,24 @@ RowBuilder::Rows RowBuilder::rowsIn(const tile::LinearLayout &layout) {
     result.live = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
                                         result.numbers, count);
   }
+  auto splat = [&](Value scalar) -> Value {
+    return tile::SplatOp::create(b, type, scalar);
+  };
+  if (schedule.sharesOuterRuns) {
+    // One division for all rows of the tile.
+    result.indices = splitIndex(
+        schedule.rowRuns.size(), firstRow,
+        [&](size_t run) { return scalar(schedule.rowSizes[run]); }, b);
+    for (Value &index : result.indices)
+      index = splat(index);
+    Value further = tile::RangeOp::create(b, type, scalarConstant(0));
+    result.indices.back() =
+        arith::AddIOp::create(b, result.indices.back(), further);
+    return result;
+  }
   result.indices = splitIndex(
       schedule.rowRuns.size(), result.numbers,
-      [&](size_t run) -> Value {
-        return tile::SplatOp::create(b, type, scalar(schedule.rowSizes[run]));
-      },
-      b);
+      [&](size_t run) { return splat(scalar(schedule.rowSizes[run])); }, b);
   return result;
 }
 

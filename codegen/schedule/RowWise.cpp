@@ -33,10 +33,10 @@ static constexpr int64_t loopWarps = 16;
 /// Elements of an elementwise tile: 8 for each of 128 threads.
 static constexpr int64_t elementwiseTile = 1024;
 
-/// Heads of a token in one tile, and elements of a thread there: 8 heads share
-/// each angle.
+/// Heads of a token in one tile, which share its angles, and elements of a
+/// thread there.
 static constexpr int64_t maxHeadsTogether = 32;
-static constexpr int64_t turnedByThread = 128;
+static constexpr int64_t turnedByThread = 32;
 
 static std::string ceilDiv(const std::string &size, int64_t tile) {
   return "ceildiv(" + size + ", " + std::to_string(tile) + ")";

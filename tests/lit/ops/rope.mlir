@@ -1,15 +1,18 @@
 // RUN: tandem-opt %s --split-input-file --insn-lower-to-tile --verify-diagnostics | FileCheck %s
 
 // An element and its partner half a head away, the angle exact, sine and cosine
-// from f64.
+// from f64. Threads take different angles, while elements are on their way.
 // CHECK-LABEL: func @rope
+// CHECK: tile.load {{.*}}xbf16
+// CHECK: tile.gather {{.*}}xbf16
 // CHECK: tile.load {{.*}}xi32
 // CHECK: arith.sitofp
 // CHECK: tile.gather {{.*}}xf32
 // CHECK: %[[ANGLE:.*]] = arith.mulf
 // CHECK: arith.bitcast %[[ANGLE]]
 // CHECK: arith.truncf {{.*}}xf64
-// CHECK: tile.gather {{.*}}xbf16
+// CHECK: tile.convert_layout
+// CHECK: tile.convert_layout
 // CHECK: math.fma
 // CHECK: tile.store
 insn.fused "turn" inputs ["x", "positions"] outputs ["y"] {
