@@ -229,13 +229,25 @@ reductionOrder(const LinearLayout &layout) {
   return order;
 }
 
+/// A power of two of numbers, neighbours first.
+static uint64_t ofNeighbours(tile::ReduceKind kind,
+                             std::vector<uint64_t> values) {
+  while (values.size() > 1) {
+    std::vector<uint64_t> next;
+    for (size_t i = 0; i < values.size(); i += 2)
+      next.push_back(combine(kind, values[i], values[i + 1]));
+    values = std::move(next);
+  }
+  return values.front();
+}
+
 LogicalResult Interpreter::runReduce(tile::ReduceOp op) {
   const Tile &value = get(op.getValue());
   const auto order = reductionOrder(tile::layoutOf(op.getValue().getType()));
   const tile::ReduceKind kind = op.getKind();
   Tile result = shaped(op.getType());
   for (int64_t row = 0; row < value.rows; ++row) {
-    uint64_t total = 0;
+    std::vector<uint64_t> warps;
     for (size_t warp = 0; warp < order.size(); ++warp) {
       std::vector<uint64_t> lanes;
       for (const std::vector<int64_t> &columns : order[warp]) {
@@ -253,15 +265,9 @@ LogicalResult Interpreter::runReduce(tile::ReduceOp op) {
         lanes.push_back(level.front());
       }
       // Lane 0 of a butterfly: neighbours first.
-      while (lanes.size() > 1) {
-        std::vector<uint64_t> next;
-        for (size_t i = 0; i < lanes.size(); i += 2)
-          next.push_back(combine(kind, lanes[i], lanes[i + 1]));
-        lanes = std::move(next);
-      }
-      total = warp ? combine(kind, total, lanes.front()) : lanes.front();
+      warps.push_back(ofNeighbours(kind, std::move(lanes)));
     }
-    result.at(row, 0) = total;
+    result.at(row, 0) = ofNeighbours(kind, std::move(warps));
   }
   set(op.getResult(), std::move(result));
   return success();

@@ -221,8 +221,10 @@ static bool isConstantIn(Value value, double least, double most) {
   return number >= least && number <= most;
 }
 
-/// Whether \p value is written as |x|: bits without the sign.
+/// Whether \p value is written as |x|, perhaps as bits without the sign.
 static bool isMagnitude(Value value) {
+  if (value.getDefiningOp<math::AbsFOp>())
+    return true;
   auto cast = value.getDefiningOp<arith::BitcastOp>();
   auto bits = cast ? cast.getIn().getDefiningOp<arith::AndIOp>() : nullptr;
   auto mask = bits ? bits.getRhs().getDefiningOp<arith::ConstantOp>() : nullptr;
@@ -271,6 +273,8 @@ Value Emitter::emitApprox(tile::ApproxKind kind, Value x) {
 }
 
 Value Emitter::emitOne(Operation *op, ValueRange args) {
+  if (auto approx = dyn_cast<tile::ApproxOp>(op); approx && approx.getFlushes())
+    return intrinsic("llvm.nvvm.ex2.approx.ftz", b.getF32Type(), args[0]);
   if (auto approx = dyn_cast<tile::ApproxOp>(op))
     return approx.getKind() == tile::ApproxKind::Rcp &&
                    staysNormal(approx.getValue())

@@ -165,6 +165,7 @@ private:
   //------------------------------------------------------===//
   mlir::LogicalResult emitReduce(tile::ReduceOp op);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value tree(tile::ReduceKind kind, Registers values);
   mlir::Value shuffleXor(mlir::Value value, int laneMask);
   void combineWarps(tile::ReduceOp op, Registers &partial);
 

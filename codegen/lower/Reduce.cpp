@@ -46,27 +46,31 @@ Value Emitter::shuffleXor(Value value, int laneMask) {
   return LLVM::OrOp::create(b, loc, low, high);
 }
 
+/// A balanced tree of neighbours; an odd last one passes on.
+Value Emitter::tree(tile::ReduceKind kind, Registers values) {
+  while (values.size() > 1) {
+    Registers next;
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      next.push_back(combine(kind, values[i], values[i + 1]));
+    if (values.size() % 2)
+      next.push_back(values.back());
+    values = std::move(next);
+  }
+  return values.front();
+}
+
 LogicalResult Emitter::emitReduce(tile::ReduceOp op) {
   const LinearLayout &layout = tile::layoutOf(op.getValue().getType());
   const tile::ReduceKind kind = op.getKind();
   const Registers &operand = get(op.getValue());
 
-  // Registers: a balanced tree of neighbours.
-  std::vector<SmallVector<Value>> rows(numRegisters(op.getType()));
+  // Registers.
+  std::vector<Registers> rows(numRegisters(op.getType()));
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg)
     rows[layout.projectRegister(reg, tile::colDim)].push_back(operand[reg]);
   Registers partial;
-  for (SmallVector<Value> &row : rows) {
-    while (row.size() > 1) {
-      SmallVector<Value> next;
-      for (size_t i = 0; i + 1 < row.size(); i += 2)
-        next.push_back(combine(kind, row[i], row[i + 1]));
-      if (row.size() % 2)
-        next.push_back(row.back());
-      row = std::move(next);
-    }
-    partial.push_back(row.front());
-  }
+  for (Registers &row : rows)
+    partial.push_back(tree(kind, std::move(row)));
 
   // Lanes: butterflies, from the lowest column basis up.
   SmallVector<std::pair<int32_t, int>> columnLanes;
@@ -85,7 +89,7 @@ LogicalResult Emitter::emitReduce(tile::ReduceOp op) {
 }
 
 /// Each warp leaves its part of a row in shared memory, [row][warp]; then every
-/// thread reads the parts of its rows and combines them in order.
+/// thread reads the parts of its rows and combines them as registers are.
 void Emitter::combineWarps(tile::ReduceOp op, Registers &partial) {
   const LinearLayout &layout = tile::layoutOf(op.getValue().getType());
   const LinearLayout &rows = tile::layoutOf(op.getType());
@@ -152,9 +156,6 @@ void Emitter::combineWarps(tile::ReduceOp op, Registers &partial) {
                                           unsigned(words.bytes));
       unpack(loaded, words, element, parts);
     }
-    Value sum = parts.front();
-    for (Value part : ArrayRef<Value>(parts).drop_front())
-      sum = combine(op.getKind(), sum, part);
-    partial[reg] = sum;
+    partial[reg] = tree(op.getKind(), std::move(parts));
   }
 }

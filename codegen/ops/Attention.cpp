@@ -298,11 +298,11 @@ private:
     auto log = [](int64_t power) {
       return std::countr_zero(static_cast<uint64_t>(power));
     };
-    int64_t overColumns =
-        log(plan.tileCols / (colLanes * colWarps)) + log(colLanes) + colWarps;
-    int64_t overRows = numTiles + log(rowLanes) + rowWarps;
+    int64_t overColumns = log(plan.tileCols / (colLanes * colWarps)) +
+                          log(colLanes) + log(colWarps) + 1;
+    int64_t overRows = numTiles + log(rowLanes) + log(rowWarps) + 1;
     // Parts are rows of the merge: a tree in each thread, over its lanes, and
-    // its warps in order.
+    // its warps.
     const int64_t merge = splits > 1 ? plan.mergeDepth : 0;
     std::string rounds = "ceildiv(n, " +
                          std::to_string(plan.tileRows * numTiles * splits) +

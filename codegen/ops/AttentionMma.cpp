@@ -114,7 +114,7 @@ class AttentionMma : AttentionKernel {
   struct Cache {
     const ScheduledOperand &operand;
     LinearLayout layout;
-    Value numbers; // Rx1, from 0
+    Value numbers; // Rx1, i32 from 0
     Value rows;    // Rx1, offsets of the window's first positions
   };
 
@@ -153,8 +153,15 @@ private:
   Value splatIn(const LinearLayout &layout, Value scalar) {
     return tile::SplatOp::create(b, typeOf(scalar.getType(), layout), scalar);
   }
-  Value rangeIn(const LinearLayout &layout) {
-    return tile::RangeOp::create(b, typeOf(b.getI64Type(), layout), zero);
+  Value rangeIn(const LinearLayout &layout, bool isWide = true) {
+    Type element = isWide ? b.getI64Type() : b.getI32Type();
+    return tile::RangeOp::create(b, typeOf(element, layout), zero);
+  }
+  /// Positions from \p at to \p end as an i32, no more than a round has.
+  Value positionsLeft(Value at, Value end) {
+    Value left = arith::MinSIOp::create(b, subtract(end, at),
+                                        constant(positions * warps));
+    return arith::TruncIOp::create(b, b.getI32Type(), left);
   }
   /// \p value repeated along the dims in which \p like is larger.
   Tile spread(Tile value, Tile like) {
@@ -230,11 +237,11 @@ private:
 
   Cache cacheOf(const ScheduledOperand &operand, const LinearLayout &layout) {
     const LinearLayout rows = layout.dropColumns();
-    Cache cache = {operand, layout, rangeIn(rows), Value()};
+    Cache cache = {operand, layout, rangeIn(rows, false), Value()};
     Value first = AttentionKernel::add(offset(operand, dim(1), kvHead),
                                        step(operand, dim(0), start));
     Value along = arith::MulIOp::create(
-        b, cache.numbers, splatIn(rows, k.scalar(operand.stride(dim(0)))));
+        b, rangeIn(rows), splatIn(rows, k.scalar(operand.stride(dim(0)))));
     cache.rows = arith::AddIOp::create(b, along, splatIn(rows, first));
     return cache;
   }
@@ -244,7 +251,7 @@ private:
     const LinearLayout rows = cache.layout.dropColumns();
     Value moved = arith::AddIOp::create(
         b, cache.rows, splatIn(rows, step(cache.operand, dim(0), at)));
-    Value mask = isLess(cache.numbers, splatIn(rows, subtract(end, at)));
+    Value mask = isLess(cache.numbers, splatIn(rows, positionsLeft(at, end)));
     return load(cache.operand, cache.layout, moved, mask);
   }
 
@@ -266,10 +273,10 @@ private:
       Value at = loop.getInductionVar();
       Tile key = loadAt(keyCache, at, end), value;
       // Both are on their way together, as far as registers go.
-      const bool isSmall = k.plan().tileCols * k.plan().tilesARound <= 128;
+      const bool isSmall = k.plan().loadsTogether;
       if (isSmall)
         value = loadAt(valueCache, at, end);
-      Value left = subtract(end, at);
+      Value left = positionsLeft(at, end);
       Tile score = scores(key, [&](Value number) {
         return isLess(number, splatIn(layouts.scores.dropRows(), left));
       });
@@ -292,7 +299,7 @@ private:
     Value product = tile::DotOp::create(b, none.type(), query, key.value,
                                         filled(layouts.scores, 0).value, 1);
     Tile score = Tile{product, &k} * scale;
-    Tile mask = {exists(rangeIn(layouts.scores.dropRows())), &k};
+    Tile mask = {exists(rangeIn(layouts.scores.dropRows(), false)), &k};
     score = k.select(spread(mask, score), score, none);
     return reshape(score, positions);
   }
@@ -344,8 +351,9 @@ private:
     Tile key = read(1, keys, layouts.keys, true);
     Tile value = read(2, values, layouts.values, true);
     const LinearLayout numbers = layouts.scores.dropRows();
+    Value none = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
     Tile score = scores(key, [&](Value number) {
-      return both(isEqual(number, splatIn(numbers, zero)),
+      return both(isEqual(number, splatIn(numbers, none)),
                   splatIn(numbers, isHere));
     });
     return attend(seen, score, value);
@@ -417,7 +425,7 @@ private:
   void noteContract() {
     const KernelSchedule &plan = k.plan();
     const int64_t merge = splits > 1 ? plan.mergeDepth : 0;
-    const int64_t afterLoop = 1 + log2Of(positions) + warps;
+    const int64_t afterLoop = 1 + log2Of(positions) + log2Of(warps);
     const std::string tiles = std::to_string(plan.tilesARound);
     const std::string rounds =
         "ceildiv(n, " + std::to_string(positions * warps * splits) + ")";

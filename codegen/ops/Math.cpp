@@ -3,6 +3,8 @@
 
 #include "codegen/ops/ErfcCoefficients.inc"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 #include <iterator>
 
 using namespace tandem;
@@ -13,6 +15,18 @@ static constexpr double log2e = 0x1.71547652b82fep+0;
 static constexpr double ln2 = 0x1.62e42fefa39efp-1;
 
 static Tile ex2(Tile x) { return x.k->approx(tile::ApproxKind::Ex2, x); }
+
+/// The same, 0 instead of a subnormal.
+static Tile ex2Flushed(Tile x) {
+  return {tile::ApproxOp::create(x.k->ops(), x.type(), tile::ApproxKind::Ex2,
+                                 x.value, /*flushes=*/true),
+          x.k};
+}
+
+/// |x|, of which only the number counts, not the bits of a NaN.
+static Tile magnitude(Tile x) {
+  return {mlir::math::AbsFOp::create(x.k->ops(), x.value), x.k};
+}
 
 /// The product and the constant are rounded, so the exponent is off by at most
 /// 2 u32 |x log2(e)|, which is 2 u32 |x| in e^x.
@@ -63,7 +77,8 @@ static Tile gaussianTail(Tile a, Tile z, double scale, bool isNarrow) {
   Tile e = fma(h, cRest, fma(h, c, -y));
   if (!isNarrow)
     e = fma(fma(z, z, -h), c, e);
-  Tile power = ex2(-y);
+  // A power below 2^-126 is worth less than the error that erfc may have there.
+  Tile power = ex2Flushed(-y);
   power = fma(power, e * -ln2, power);
   return power * (t * p);
 }
@@ -73,7 +88,7 @@ static Tile gaussianTail(Tile a, Tile z, double scale, bool isNarrow) {
 Tile codegen::gaussianCdf(Tile x, bool isNarrow) {
   RowBuilder &k = *x.k;
   k.noteApprox("erfc");
-  Tile a = abs(x);
+  Tile a = magnitude(x);
   Tile limit = k.like(x, 20);
   // NaN stays.
   a = {mlir::arith::MinimumFOp::create(k.ops(), a.value, limit.value), &k};

@@ -132,7 +132,8 @@ private:
     };
     StepContract &contract = k.contract();
     contract.dot = "fma";
-    contract.depth = std::to_string(log(registers) + log(rowLanes) + rowWarps);
+    contract.depth =
+        std::to_string(log(registers) + log(rowLanes) + log(rowWarps) + 1);
     contract.order = std::to_string(registers) + " registers, " +
                      std::to_string(rowLanes) + " lanes, " +
                      std::to_string(rowWarps) + " warps";

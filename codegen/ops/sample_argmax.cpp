@@ -49,6 +49,29 @@ static void mergeParts(RowBuilder &k) {
   k.resultRaw({invert(k, low), &k});
 }
 
+/// What is greater than the result, or NaN, is the largest of a row: one
+/// comparison for each column. The float below \p largest, for 0 that of either
+/// sign; infinity below NaN; NaN below -infinity, which all columns then are.
+static Tile below(RowBuilder &k, Tile largest) {
+  ImplicitLocOpBuilder &b = k.ops();
+  Type i32 = b.getI32Type();
+  auto bitsType = cast<RankedTensorType>(largest.type().clone(i32));
+  Value bits = arith::BitcastOp::create(b, bitsType, largest.value);
+  auto number = [&](uint32_t value) {
+    return k.likeInt(largest, i32, value).value;
+  };
+  Value isNegative =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, bits, number(0));
+  Value step = arith::SelectOp::create(b, isNegative, number(1), number(~0u));
+  Value next = arith::AddIOp::create(b, bits, step);
+  Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                       largest.value, k.like(largest, 0).value);
+  next = arith::SelectOp::create(b, isZero, number(0x80000001), next);
+  next = arith::SelectOp::create(b, isNan(largest).value, number(0x7f800000),
+                                 next);
+  return {arith::BitcastOp::create(b, largest.type(), next), &k};
+}
+
 /// The largest logit first, NaN above everything; then, among the columns that
 /// hold it, the one with the largest complement, which is the lowest. -0 equals
 /// +0, and where the largest is NaN, only NaN answers to it.
@@ -60,11 +83,10 @@ static void emit(RowBuilder &k) {
   Tile x = k.input32(0);
   if (k.plan().plan.leavesParts())
     return k.leavePart(keyOf(k, x, k.spaceColumns()));
-  Tile largest = k.reduceMax(x);
-  k.unify(x, largest);
-  Value isLargest = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x.value,
-                                          largest.value);
-  isLargest = arith::OrIOp::create(b, isLargest, isNan(x).value);
+  Tile less = below(k, k.reduceMax(x));
+  k.unify(x, less);
+  Value isLargest =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, x.value, less.value);
   Tile column = k.spaceColumns();
   auto narrow = cast<RankedTensorType>(column.type().clone(i32));
   column.value = arith::TruncIOp::create(b, narrow, column.value);

@@ -18,8 +18,10 @@ using namespace tandem;
 using namespace tandem::codegen;
 
 static constexpr int64_t lanesOfWarp = 32;
-/// Rows of W of a thread.
+/// Rows of W of a thread; of int8, whose numbers take more registers to widen
+/// than they come in, 2.
 static constexpr int64_t rowsOfThread = 4;
+static constexpr int64_t rowsOfInt8 = 2;
 /// Two CTAs and more for each multiprocessor of a large GPU.
 static constexpr int64_t manyCtas = 256;
 
@@ -36,11 +38,15 @@ Result<void> codegen::scheduleGemv(KernelSchedule &schedule,
   const CompileOptions &options = input.options;
   int64_t k = 1;
   int neighbours = 8;
+  int64_t rowsHeld = rowsOfThread;
   for (const ScheduledOperand &operand : schedule.operands) {
     if (operand.usage == Usage::MatmulX)
       k = operand.desc.shape.back();
-    else if (operand.usage == Usage::MatmulW)
+    else if (operand.usage == Usage::MatmulW) {
       neighbours = neighboursOf(operand.desc.dtype);
+      if (operand.desc.dtype == DType::I8)
+        rowsHeld = rowsOfInt8;
+    }
   }
   scheduleSum(schedule, step, neighbours);
   int64_t chosen = std::min<int64_t>(
@@ -59,8 +65,8 @@ Result<void> codegen::scheduleGemv(KernelSchedule &schedule,
   // that leaves enough CTAs.
   int64_t columns =
       std::max<int64_t>(1, *warps * lanesOfWarp * schedule.threadCols / *tileK);
-  if (runSize(schedule, schedule.colRun) >= manyCtas * rowsOfThread * columns)
-    columns *= rowsOfThread;
+  if (runSize(schedule, schedule.colRun) >= manyCtas * rowsHeld * columns)
+    columns *= rowsHeld;
   Result<int64_t> tileN = parameter(options, "tile_n", columns, 1, 1024);
   if (!tileN)
     return tileN.error();

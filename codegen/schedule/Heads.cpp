@@ -242,6 +242,11 @@ static Result<void> chooseMmaRound(KernelSchedule &schedule,
   if (!tiles)
     return tiles.error();
   schedule.tilesARound = static_cast<int>(*tiles);
+  Result<int64_t> stages = parameter(
+      input.options, "stages", schedule.tileCols * *tiles <= 256 ? 2 : 1, 1, 2);
+  if (!stages)
+    return stages.error();
+  schedule.loadsTogether = *stages == 2;
   // How a new row is written.
   schedule.threadCols = attentionThreadCols;
   schedule.tileRows = std::max<int64_t>(1, *warps * 32 * attentionThreadCols /
@@ -360,7 +365,8 @@ Result<void> codegen::scheduleAttention(KernelSchedule &schedule,
     merge.headDim = size;
     placeMerge(merge);
     schedule.mergeDepth =
-        std::bit_width(static_cast<uint64_t>(merge.tileRows)) + merge.warps;
+        std::bit_width(static_cast<uint64_t>(merge.tileRows)) +
+        std::bit_width(static_cast<uint64_t>(merge.warps));
   }
   schedule.explanation =
       "attention: " + std::to_string(heads) + " query heads a CTA on " +

@@ -13,13 +13,13 @@ static int64_t log2(int64_t powerOfTwo) {
 
 /// A row of `cols` columns dealt as LinearLayout::blocked does, summed as
 /// tile.reduce does: a balanced tree over a thread's registers, butterflies
-/// over lanes, then warps one after the other.
+/// over lanes, then a balanced tree over warps.
 static ReductionOrder treeOrder(int64_t cols, int64_t threadCols, int warps) {
   int64_t neighbours = std::min(threadCols, cols);
   int64_t lanes = std::min<int64_t>(32, cols / neighbours);
   int64_t colWarps = std::min<int64_t>(warps, cols / (neighbours * lanes));
   int64_t registers = cols / (lanes * colWarps);
-  return {std::to_string(log2(registers) + log2(lanes) + colWarps - 1),
+  return {std::to_string(log2(registers) + log2(lanes) + log2(colWarps)),
           std::to_string(registers) + " registers (" +
               std::to_string(neighbours) + " neighbours), " +
               std::to_string(lanes) + " lanes, " + std::to_string(colWarps) +

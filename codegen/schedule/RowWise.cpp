@@ -4,7 +4,8 @@
 // `block` columns, else a loop over `chunk` columns. Which thread holds which
 // column depends on the number of columns alone, so that the order of additions
 // does too: neither dtype, strides, alignment nor the number of rows changes a
-// row's bits, and a step has the same order fused and on its own.
+// row's bits, and a step has the same order fused and on its own, unless a
+// layernorm or an argmax meets another reduction.
 //
 // Without a reduction, columns are cut into tiles as rows are, and the layout
 // follows the widest access.
@@ -26,10 +27,10 @@ static constexpr int reduceThreadCols = 8;
 static constexpr int64_t warpCols = 32 * 2 * reduceThreadCols;
 static constexpr int64_t mostWarps = 8;
 static constexpr int64_t defaultBlock = 8192;
-/// Longer rows are few and each has an SM of its own: more threads, which all
-/// read ahead of the one barrier at the end.
-static constexpr int64_t defaultChunk = 8192;
-static constexpr int64_t loopWarps = 16;
+/// Longer rows are few and each has an SM of its own: all the threads that it
+/// holds, which read ahead of the one barrier at the end.
+static constexpr int64_t defaultChunk = 16384;
+static constexpr int64_t loopWarps = 32;
 /// Elements of an elementwise tile: 8 for each of 128 threads.
 static constexpr int64_t elementwiseTile = 1024;
 
@@ -46,8 +47,26 @@ static int64_t pow2(int64_t value) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(value)));
 }
 
+static bool hasOp(const KernelSchedule &schedule, const ScheduleInput &input,
+                  Opcode op) {
+  return std::any_of(
+      schedule.plan.steps.begin(), schedule.plan.steps.end(),
+      [&](int step) { return input.recipe.steps[step].op == op; });
+}
+
+/// Warps of a tile that holds a whole row. On an H200 rows of 8192 take 8;
+/// those of a layernorm, which meet at two barriers, or of an argmax 4.
+static int64_t warpsOfRow(const KernelSchedule &schedule,
+                          const ScheduleInput &input) {
+  const bool fewer = hasOp(schedule, input, Opcode::LAYERNORM) ||
+                     hasOp(schedule, input, Opcode::SAMPLE_ARGMAX);
+  const int64_t columns = fewer ? 4 * warpCols : warpCols;
+  return std::clamp<int64_t>(schedule.tileCols / columns, 2, mostWarps);
+}
+
 static Result<void> scheduleReduction(KernelSchedule &schedule,
-                                      const CompileOptions &options) {
+                                      const ScheduleInput &input) {
+  const CompileOptions &options = input.options;
   int64_t cols = runSize(schedule, schedule.colRun);
   Result<int64_t> block = parameter(options, "block", defaultBlock, 8, 8192);
   if (!block)
@@ -66,17 +85,23 @@ static Result<void> scheduleReduction(KernelSchedule &schedule,
                           ? *chunk
                           : std::max<int64_t>(reduceThreadCols,
                                               pow2(std::max<int64_t>(cols, 1)));
-  int64_t colWarps = std::max<int64_t>(1, schedule.tileCols / warpCols);
+  // A thread of a loop holds 16 columns.
   Result<int64_t> warps =
       parameter(options, "warps",
-                std::clamp<int64_t>(
-                    colWarps, 2, schedule.loopsColumns ? loopWarps : mostWarps),
+                schedule.loopsColumns
+                    ? std::clamp<int64_t>(schedule.tileCols / (warpCols / 2), 2,
+                                          loopWarps)
+                    : warpsOfRow(schedule, input),
                 1, 32);
   if (!warps)
     return warps.error();
   schedule.warps = static_cast<int>(*warps);
   int64_t rows =
       std::max<int64_t>(1, schedule.warps * warpCols / schedule.tileCols);
+  // Little is left of a row's work when its maximum is known.
+  if (hasOp(schedule, input, Opcode::SAMPLE_ARGMAX) && !schedule.loopsColumns &&
+      schedule.tileCols <= 2 * warpCols)
+    rows *= 4;
   Result<int64_t> tileRows = parameter(options, "rows", rows, 1, 1024);
   if (!tileRows)
     return tileRows.error();
@@ -129,8 +154,12 @@ static Result<void> scheduleElementwise(KernelSchedule &schedule,
                      : cols <= 32  ? 32
                      : cols <= 128 ? 128
                                    : elementwiseTile;
-  // Two accesses of a thread under way where all tiles are full.
-  if (cols % (2 * elementwiseTile) == 0)
+  // Two accesses of a thread under way where all tiles are full, four beside
+  // the long arithmetic of a gelu.
+  const int64_t most = hasOp(schedule, input, Opcode::GELU) ? 4 : 2;
+  if (cols % (most * elementwiseTile) == 0)
+    tileCols = most * elementwiseTile;
+  else if (cols % (2 * elementwiseTile) == 0)
     tileCols = 2 * elementwiseTile;
   Result<int64_t> chunk = parameter(options, "chunk", tileCols, 8, 8192);
   if (!chunk)
@@ -143,9 +172,15 @@ static Result<void> scheduleElementwise(KernelSchedule &schedule,
   if (!rows)
     return rows.error();
   const int64_t turned = *rows * *chunk / (32 * turnedByThread);
+  const bool isPacked = std::any_of(
+      schedule.operands.begin(), schedule.operands.end(),
+      [](const ScheduledOperand &x) { return x.usage == Usage::Packed; });
   Result<int64_t> warps =
       parameter(options, "warps",
-                together > 1 ? std::clamp<int64_t>(turned, 1, 4) : 4, 1, 16);
+                together > 1 ? std::clamp<int64_t>(turned, 1, 4)
+                : isPacked   ? 2
+                             : 4,
+                1, 16);
   if (!warps)
     return warps.error();
   if (*rows > 1 && *rows <= together) {
@@ -225,7 +260,7 @@ Result<void> codegen::scheduleRows(KernelSchedule &schedule,
     default:
       break;
     }
-  Result<void> done = isReduction ? scheduleReduction(schedule, input.options)
+  Result<void> done = isReduction ? scheduleReduction(schedule, input)
                                   : scheduleElementwise(schedule, input);
   if (!done)
     return done.error();

@@ -58,10 +58,11 @@ static constexpr Parameter parameters[] = {
     {"tile_m", Matmul},
     {"tile_n", Matmul | Gemv},
     {"tile_k", Matmul | Gemv},
-    // Of an asynchronous product: stages (0 for a plain kernel), CTAs that
+    // Of an asynchronous product: stages (0 for a plain kernel; of attention,
+    // reads on their way in a round), CTAs that
     // share W and x, rows of tiles walked together, registers of a thread that
     // multiplies.
-    {"stages", Matmul},
+    {"stages", Matmul | Attention},
     {"cluster_m", Matmul},
     {"cluster_n", Matmul},
     {"group", Matmul},

@@ -128,6 +128,9 @@ struct KernelSchedule {
   bool newHeadsAreJoined = false;
   /// Attention: tiles of positions in one round of the loop.
   int tilesARound = 1;
+  /// Attention on the tensor core: whether a round's values are on their way
+  /// with its keys, or wait for registers.
+  bool loadsTogether = true;
   /// Attention in parts: additions that a part passes through in the merge, at
   /// most.
   int64_t mergeDepth = 0;

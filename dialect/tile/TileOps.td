@@ -164,8 +164,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     tree: each round combines neighbours (0 with 1, 2 with 3, ...) and passes an
     odd last one on. Then butterflies over the lane bits that have a column
     basis, in ascending order of that basis: x[lane] + x[lane ^ bit]. Then the
-    warps that share the row, one after the other in ascending order of their
-    index: ((w0 + w1) + w2) + w3. The result is `Rx1` with the column bases
+    warps that share the row, in a balanced tree of neighbours again: (w0 + w1)
+    + (w2 + w3). The result is `Rx1` with the column bases
     dropped; every thread that holds the row has it.
   }];
   let arguments = (ins Tile_ReduceKind:$kind, Tile_Tensor:$value);
@@ -284,11 +284,13 @@ def Tile_ApproxOp : Tile_Op<"approx", [Pure, AllTypesMatch<["value", "result"]>]
   let description = [{
     Exactly one PTX instruction without flushing of subnormals: ex2.approx.f32,
     lg2.approx.f32, rcp.approx.f32, rsqrt.approx.f32 or tanh.approx.f32. Its error is in refops/Numerics.h; the kernel's contract
-    names it.
+    names it. `flushes`, for ex2: subnormal arguments and results become 0, which
+    saves three of four instructions of the hardware.
   }];
-  let arguments = (ins Tile_ApproxKind:$kind, Tile_FloatTensor:$value);
+  let arguments = (ins Tile_ApproxKind:$kind, Tile_FloatTensor:$value,
+                       UnitAttr:$flushes);
   let results = (outs Tile_FloatTensor:$result);
-  let assemblyFormat = "$kind $value attr-dict `:` type($value)";
+  let assemblyFormat = "$kind $value (`flushes` $flushes^)? attr-dict `:` type($value)";
 }
 
 def Tile_SqrtOp : Tile_Op<"sqrt", [Pure, AllTypesMatch<["value", "result"]>]> {

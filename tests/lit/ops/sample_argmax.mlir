@@ -3,8 +3,7 @@
 // The largest first, then the lowest column that holds it or NaN.
 // CHECK-LABEL: func @sample_argmax
 // CHECK: tile.reduce max %
-// CHECK: arith.cmpf oeq
-// CHECK: arith.cmpf uno
+// CHECK: arith.cmpf ugt
 // CHECK: %[[COLUMN:.*]] = arith.xori
 // CHECK: %[[HELD:.*]] = tile.broadcast %[[COLUMN]]
 // CHECK: %[[BEST:.*]] = arith.select %{{.*}}, %[[HELD]]
