@@ -136,7 +136,6 @@ void RecipeBuilder::moveParamsToDevice(const OpInfo &op, const Names &names,
       const int64_t slots = names.contains("S") ? sizeOf(names.at("S")) : 1;
       InputUse use;
       use.limit = std::max<int64_t>(slots, 1);
-      use.mayBeOutside = false;
       // Windows that end inside the cache whatever the start is.
       if (name == "kv_len")
         use.limit =

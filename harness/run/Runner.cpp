@@ -192,6 +192,8 @@ bool CaseRun::compareRepeat(const std::vector<HostTensor> &inputs,
   if (again.failure)
     return fail(*again.failure);
   outcome.repeated = true;
+  if (!checkIndexErrors(again.report))
+    return false;
   // Elements that the op leaves alone show the fill, which differs.
   for (size_t i = 0; i < first.outputs.size(); ++i) {
     const size_t size = dtypeSize(written[i].type.dtype);

@@ -38,6 +38,22 @@ TEST_SUITE("harness generate") {
       }
   }
 
+  TEST_CASE("slots and windows that only the device knows are outside too") {
+    for (const char *scope : {"kv_append", "attn_step", "attention_tile"}) {
+      CAPTURE(scope);
+      int inside = 0, outside = 0;
+      for (uint64_t seed = 0; seed < 1500; ++seed) {
+        const Result<CaseSpec> spec = specOf(*randomCase(scope, {}, seed));
+        REQUIRE(spec);
+        for (size_t i = 0; i < spec->inputs.size(); ++i)
+          if (spec->recipe.inputs[i].type.dtype == DType::I32)
+            ++(spec->inputs[i].values.patch == "outside" ? outside : inside);
+      }
+      CHECK(outside > 5);
+      CHECK(inside > 10 * outside);
+    }
+  }
+
   TEST_CASE(
       "the empty sequence is the simplest case: sizes 1, contiguous, f32") {
     for (const std::string &scope : scopes()) {

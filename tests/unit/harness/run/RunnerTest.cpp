@@ -145,6 +145,17 @@ TEST_SUITE("harness runner") {
     CHECK(classOf(bug) == "result index-error in gelu");
   }
 
+  TEST_CASE("an index error that only some launches report is found") {
+    FakeBug bug;
+    int launches = 0;
+    bug.report = [&](LaunchReport &report) {
+      if (++launches == 2)
+        report.indexErrors.push_back({0, 3});
+    };
+    CHECK(classOf(bug) == "result index-error in gelu");
+    CHECK(launches >= 2);
+  }
+
   TEST_CASE("an unlicensed contract is a failure, not a wider bound") {
     FakeBug bug;
     bug.contract = [](Contract &contract) { contract.accumulator = "float16"; };
