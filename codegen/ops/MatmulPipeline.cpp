@@ -102,6 +102,8 @@ PipelineWriter::Place PipelineWriter::placeOf(Value tile) {
   Value first = times(quotient(tile, perGroup), pipeline.group);
   Value rows = arith::MinUIOp::create(b, minus(rowTiles, first),
                                       constant(pipeline.group));
+  // The place after the last one is computed too, and of no row.
+  rows = arith::MaxUIOp::create(b, rows, constant(1));
   Value within = remainder(tile, perGroup);
   Value m = plus(first, remainder(within, rows));
   Value n = quotient(within, rows);
@@ -143,6 +145,9 @@ void PipelineWriter::copyTiles(Value ring, Value xMap, Value wMap) {
 
 void PipelineWriter::multiplyTiles(
     Value ring, function_ref<void(Value, Value, Value)> epilogue) {
+  // As above; the next one's are done behind the epilogue's stores. Next to the
+  // products they would part the first ones.
+  Place place = placeOf(firstTile);
   tile::GridWaitOp::create(b);
   Value one = constant(1);
   const bool isSwapped = pipeline.isSwapped;
@@ -159,12 +164,10 @@ void PipelineWriter::multiplyTiles(
     return tile::AsyncDotOp::create(b, pending, stage.getParts()[isSwapped],
                                     stage.getParts()[!isSwapped], acc);
   };
-  loop(firstTile, tiles, workers, constant(0),
+  loop(firstTile, tiles, workers, {constant(0), place.row, place.col},
        [&](Value tile, ValueRange carried) {
          Value turn = carried[0];
          Value first = multiply(turn, Value());
-         // Only the epilogue asks for it.
-         Place place = placeOf(tile);
          SmallVector<Value> last = loop(
              one, steps, one, {turn, first}, [&](Value, ValueRange carried) {
                Value turn = plus(carried[0], one);
@@ -177,8 +180,9 @@ void PipelineWriter::multiplyTiles(
          if (isSwapped)
            sum = tile::TransposeOp::create(
                b, tile::tileType(b.getF32Type(), layout.transpose()), sum);
-         epilogue(sum, place.row, place.col);
-         return SmallVector<Value>{plus(last[0], one)};
+         epilogue(sum, carried[1], carried[2]);
+         Place next = placeOf(plus(tile, workers));
+         return SmallVector<Value>{plus(last[0], one), next.row, next.col};
        });
 }
 
