@@ -1,7 +1,10 @@
 //===- CaseSpec.cpp - One case, spelt out ---------------------------------===//
 #include "harness/case/CaseSpec.h"
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 using namespace tandem;
 using namespace tandem::harness;
@@ -89,6 +92,27 @@ int64_t tandem::harness::numMultiplyAdds(const CaseSpec &spec) {
   return total;
 }
 
+/// JSON has no number for these.
+static json givenToJson(double value) {
+  if (std::isnan(value))
+    return "nan";
+  if (std::isinf(value))
+    return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+static Result<double> givenFromJson(const json &j, const std::string &place) {
+  if (j.is_number())
+    return j.get<double>();
+  if (j == "nan")
+    return std::numeric_limits<double>::quiet_NaN();
+  if (j == "inf" || j == "-inf")
+    return j == "inf" ? std::numeric_limits<double>::infinity()
+                      : -std::numeric_limits<double>::infinity();
+  return Error(place + ": expected a number, nan, inf or -inf, got " +
+               j.dump());
+}
+
 static json operandToJson(const OperandSpec &operand, bool isInput) {
   json j = json::object();
   if (!operand.layout.strides.empty())
@@ -100,6 +124,11 @@ static json operandToJson(const OperandSpec &operand, bool isInput) {
   if (!isInput)
     return j;
   j["values"] = operand.values.kind;
+  if (operand.values.kind == givenKind) {
+    j["values"] = json::array();
+    for (double value : operand.values.given)
+      j["values"].push_back(givenToJson(value));
+  }
   if (operand.values.seed)
     j["seed"] = operand.values.seed;
   if (operand.values.limit)
@@ -111,12 +140,26 @@ static json operandToJson(const OperandSpec &operand, bool isInput) {
   return j;
 }
 
-static OperandSpec operandFromJson(const json &j) {
+static Result<OperandSpec> operandFromJson(const json &j,
+                                           const std::string &place) {
   OperandSpec operand;
   operand.layout.strides = j.value("strides", Dims());
   operand.layout.offset = j.value("offset", int64_t(0));
   operand.aliasOf = j.value("alias_of", -1);
-  operand.values.kind = j.value("values", "zero");
+  const json values = j.value("values", json("zero"));
+  if (values.is_array()) {
+    operand.values.kind = givenKind;
+    if (values.empty())
+      return Error(place + ".values: expected at least one number");
+    for (const json &element : values) {
+      Result<double> value = givenFromJson(element, place + ".values");
+      if (!value)
+        return value.error();
+      operand.values.given.push_back(*value);
+    }
+  } else {
+    operand.values.kind = values.get<std::string>();
+  }
   operand.values.seed = j.value("seed", uint64_t(0));
   operand.values.limit = j.value("limit", int64_t(0));
   operand.values.patch = j.value("patch", "none");
@@ -168,10 +211,16 @@ Result<CaseSpec> tandem::harness::specFromJson(const json &j,
     const json outputs = j.value("outputs", json::array());
     for (const auto &[name, size] : dims.items())
       spec.dims[name] = size.get<int64_t>();
-    for (const json &operand : inputs)
-      spec.inputs.push_back(operandFromJson(operand));
-    for (const json &operand : outputs)
-      spec.outputs.push_back(operandFromJson(operand));
+    for (const auto &[list, name, operands] :
+         {std::tuple(&inputs, "inputs", &spec.inputs),
+          std::tuple(&outputs, "outputs", &spec.outputs)})
+      for (size_t i = 0; i < list->size(); ++i) {
+        Result<OperandSpec> operand = operandFromJson(
+            list->at(i), at + "." + name + "[" + std::to_string(i) + "]");
+        if (!operand)
+          return operand.error();
+        operands->push_back(operand.take());
+      }
     spec.target = j.value("target", spec.target);
     spec.fuse = j.value("fuse", true);
     spec.set = j.value("set", std::map<std::string, std::string>());

@@ -18,11 +18,19 @@
 
 namespace tandem::harness {
 
+/// The kind of values that stand in the spec themselves; no generator draws it.
+inline constexpr std::string_view givenKind = "given";
+
 /// Values as a function of the element's position: `kind` names the function
-/// (harness/gen/Values.h lists them), `patch` overwrites a few elements.
+/// (harness/gen/Values.h lists them), `patch` overwrites a few elements. In
+/// JSON
+/// `"values"` is the name of a kind, or the numbers themselves.
 struct ValueSpec {
   std::string kind = "zero";
   uint64_t seed = 0;
+  /// Of kind `given`: the elements in row-major order, from the start again
+  /// when there are more.
+  std::vector<double> given = {};
   /// Exclusive upper limit of index values; 0 when the values are no indices.
   int64_t limit = 0;
   std::string patch = "none";

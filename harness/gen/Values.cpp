@@ -260,7 +260,8 @@ Result<void> tandem::harness::fillValues(const ValueSpec &spec,
                                          const View &view) {
   const int64_t count = view.desc.numElements();
   const DType type = view.desc.dtype;
-  const ValueKind *found = findKind(spec.kind);
+  const bool isGiven = spec.kind == givenKind && !spec.given.empty();
+  const ValueKind *found = isGiven ? kinds : findKind(spec.kind);
   if (!found)
     return Error("values: no kind is named '" + spec.kind + "'");
   const auto kind = static_cast<Kind>(found - kinds);
@@ -291,7 +292,11 @@ Result<void> tandem::harness::fillValues(const ValueSpec &spec,
     at.row = at.linear / at.numCols;
     at.col = at.linear % at.numCols;
     const bool patched = hasPatch && isPatched(spec, at);
-    if (isInteger(type)) {
+    if (isGiven && !patched) {
+      storeDouble(
+          type, spec.given[static_cast<size_t>(at.linear) % spec.given.size()],
+          target);
+    } else if (isInteger(type)) {
       storeInteger(type,
                    patched && spec.patch == "outside" ? outsideIndex(spec, type)
                                                       : integerValue(spec, at),

@@ -4,6 +4,7 @@
 #include "harness/case/Hash.h"
 #include "harness/gen/Generate.h"
 
+#include <cmath>
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -55,6 +56,32 @@ TEST_SUITE("harness case") {
       CHECK(read->line == file.line);
       CHECK(read->failure == file.failure);
     }
+  }
+
+  TEST_CASE("values that are given survive the file, infinities too") {
+    Result<Case> made = randomCase("softmax", {}, 1);
+    REQUIRE(made);
+    CaseFile file{*specOf(*made), "", "why", ""};
+    file.spec.inputs[0].values = {};
+    file.spec.inputs[0].values.kind = givenKind;
+    file.spec.inputs[0].values.given = {1.5, -INFINITY, 131071, INFINITY};
+    Result<CaseFile> read = readCaseFile(writeCaseFile(file), "c.json");
+    REQUIRE_MESSAGE(read, read.error().text());
+    CHECK(read->spec == file.spec);
+    file.spec.inputs[0].values.given = {NAN};
+    read = readCaseFile(writeCaseFile(file), "c.json");
+    REQUIRE_MESSAGE(read, read.error().text());
+    CHECK(std::isnan(read->spec.inputs[0].values.given.at(0)));
+    nlohmann::json j = nlohmann::json::parse(writeCaseFile(file));
+    auto error = [&](const nlohmann::json &values) {
+      j["spec"]["inputs"][0]["values"] = values;
+      Result<CaseFile> bad = readCaseFile(j.dump(), "c.json");
+      return bad ? std::string() : bad.error().text();
+    };
+    CHECK(error(nlohmann::json::array()) ==
+          "c.json: spec.inputs[0].values: expected at least one number");
+    CHECK(error({1, "one"}) == "c.json: spec.inputs[0].values: expected a "
+                               "number, nan, inf or -inf, got \"one\"");
   }
 
   TEST_CASE("errors name the file, the place and the cause") {

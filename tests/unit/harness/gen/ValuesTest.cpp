@@ -64,6 +64,19 @@ TEST_SUITE("harness values") {
     }
   }
 
+  TEST_CASE("given values repeat, and a patch lies over them") {
+    ValueSpec spec = kind("given");
+    std::byte byte{};
+    CHECK(!fillValues(spec, {contiguous(DType::I8, {1}), &byte}));
+    spec.given = {1.5, -2, 1048576};
+    CHECK(make(spec, DType::F32, {2, 2}) ==
+          std::vector<double>{1.5, -2, 1048576, 1.5});
+    CHECK(make(spec, DType::I32, {3}) == std::vector<double>{1, -2, 1048576});
+    spec.patch = "zero-row";
+    spec.patchAt = 1;
+    CHECK(make(spec, DType::F32, {2, 2}) == std::vector<double>{1.5, -2, 0, 0});
+  }
+
   TEST_CASE("patches go where they say") {
     ValueSpec spec = kind("one");
     spec.patch = "nan";
