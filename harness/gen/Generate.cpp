@@ -32,6 +32,9 @@ static size_t drawChainOp(Choices &choices, const RecipeBuilder &builder) {
     if (op.code == Opcode::SAMPLE_ARGMAX || op.code == Opcode::GEMM_TILE ||
         op.code == Opcode::GEMV_TILE)
       weight /= 2;
+    // It is what follows logits.
+    if (op.code == Opcode::SAMPLE_ARGMAX && builder.endsInProduct())
+      weight *= 8;
     weights.push_back(weight);
   }
   const size_t place = choices.pick(weights);

@@ -89,6 +89,14 @@ bool RecipeBuilder::canFollow(const OpInfo &op) const {
          (!refusesEmpty(op.code, "") || sizeOf(type.shape) > 0);
 }
 
+bool RecipeBuilder::endsInProduct() const {
+  if (recipe.steps.empty())
+    return false;
+  const Opcode op = recipe.steps.back().op;
+  return op == Opcode::GEMM_TILE || op == Opcode::GEMV_TILE ||
+         op == Opcode::LM_HEAD;
+}
+
 /// One of the op's alternatives, if it can take the newest value.
 const Signature &RecipeBuilder::drawSignature(const OpInfo &op) {
   const std::vector<Signature> &all = signaturesOf(op);

@@ -39,6 +39,9 @@ public:
   /// Whether the newest value can be the first operand of \p op.
   bool canFollow(const OpInfo &op) const;
 
+  /// Whether the newest value is a product.
+  bool endsInProduct() const;
+
   /// Makes the newest result the output, and now and then an earlier one too.
   Result<Recipe> finish();
 

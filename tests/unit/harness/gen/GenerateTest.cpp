@@ -123,6 +123,22 @@ TEST_SUITE("harness generate") {
     CHECK(twoOutputs > 20);
   }
 
+  TEST_CASE("an argmax follows a product now and then") {
+    int found = 0;
+    for (uint64_t seed = 0; seed < 1000; ++seed) {
+      const Result<CaseSpec> spec = specOf(*randomCase("chain", {}, seed));
+      REQUIRE(spec);
+      const std::vector<Step> &steps = spec->recipe.steps;
+      for (size_t s = 1; s < steps.size(); ++s) {
+        const Opcode before = steps[s - 1].op;
+        found += steps[s].op == Opcode::SAMPLE_ARGMAX &&
+                 (before == Opcode::GEMM_TILE || before == Opcode::GEMV_TILE ||
+                  before == Opcode::LM_HEAD);
+      }
+    }
+    CHECK(found >= 10);
+  }
+
   TEST_CASE("few cases prove nothing, whatever the op") {
     int64_t all = 0, vacuous = 0;
     for (const std::string &scope : scopes()) {
