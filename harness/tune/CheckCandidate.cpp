@@ -18,7 +18,7 @@ static CaseSpec specFor(const bench::Row &row, const DimBindings &dims,
   spec.set = set;
   spec.target = target;
   spec.inputs.resize(row.recipe.inputs.size());
-  spec.outputs.resize(writtenValues(row.recipe).size());
+  spec.outputs.resize(row.recipe.outputs.size());
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
     harness::ValueSpec &values = spec.inputs[i].values;
     values = row.values[i];
@@ -27,13 +27,11 @@ static CaseSpec specFor(const bench::Row &row, const DimBindings &dims,
       if (values.limit > 0 && size == values.limit)
         values.limit = dims.at(name);
   }
-  // A state is written where it was read.
-  size_t state = row.recipe.outputs.size();
-  for (size_t i = 0; i < spec.inputs.size(); ++i)
-    if (row.recipe.inputs[i].isState)
-      spec.outputs[state++].aliasOf = static_cast<int>(i);
   return spec;
 }
+
+/// Sizes are made smaller still where a case has more elements.
+static constexpr int64_t mostElements = 1 << 22;
 
 /// The PTX of all kernels; empty where there are none.
 static std::string ptxOf(const CaseSpec &spec, const harness::Engine &engine) {
@@ -57,20 +55,25 @@ DimBindings tandem::tune::smallDims(const bench::Row &row,
                                     const harness::Engine &engine) {
   const std::string wanted = ptxOf(specFor(row, row.dims, set, target), engine);
   DimBindings dims = row.dims;
-  for (auto &[name, size] : dims) {
-    const int64_t original = size;
-    // What the size is modulo any tile stays; a few of the next sizes are tried
-    // before the whole.
-    for (int64_t base : {256, 1024, 2048, 4096}) {
-      const int64_t smaller = base + original % 256;
-      if (smaller >= original)
-        break;
-      size = smaller;
-      if (ptxOf(specFor(row, dims, set, target), engine) == wanted)
-        break;
-      size = original;
+  const auto shrink = [&](std::initializer_list<int64_t> bases) {
+    for (auto &[name, size] : dims) {
+      const int64_t original = size;
+      // What the size is modulo a tile stays where it can; a few of the next
+      // sizes are tried before the whole.
+      for (int64_t base : bases) {
+        const int64_t smaller = base + original % std::min<int64_t>(base, 256);
+        if (smaller >= original)
+          break;
+        size = smaller;
+        if (ptxOf(specFor(row, dims, set, target), engine) == wanted)
+          break;
+        size = original;
+      }
     }
-  }
+  };
+  shrink({256, 1024, 2048, 4096});
+  if (harness::numElements(specFor(row, dims, set, target)) > mostElements)
+    shrink({4, 16, 64});
   return dims;
 }
 

@@ -60,6 +60,14 @@ TEST_CASE("a right candidate passes, a wrong one is told with its reason") {
   CHECK(!refused.error().text().empty());
 }
 
+TEST_CASE("a recipe that updates a state is checked too") {
+  const bench::Row row = rowNamed("memory", "gdn_step B64 32x128x128");
+  const std::unique_ptr<Device> device = makeEmulator();
+  const Result<int> passed =
+      checkCandidate(row, {{"warps", "2"}}, "sm_90a", engine(), *device);
+  CHECK_MESSAGE(passed, (passed ? "" : passed.error().text()));
+}
+
 TEST_CASE("the space holds parameters that the compiler knows") {
   const bench::Row row = rowNamed("gemm", "4096x4096x4096");
   const auto operands = typicalOperands(row.recipe, row.dims);
