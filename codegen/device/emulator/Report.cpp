@@ -1,5 +1,8 @@
 //===- Report.cpp - Findings ----------------------------------------------===//
 #include "codegen/device/emulator/Exec.h"
+#include "codegen/device/emulator/FindingKinds.h"
+
+#include <cassert>
 
 using namespace tandem;
 using namespace tandem::emulator;
@@ -30,6 +33,7 @@ static void add(Exec &x, const Inst &inst, unsigned lane, bool isNote,
                 std::string_view kind, std::string message, uint64_t address,
                 std::string allocation, std::string other,
                 const FindingSide *side) {
+  assert(isFindingKind(kind) && "FindingKinds.h lacks a kind");
   Cta &cta = *x.cta;
   if (!cta.reported.emplace(x.pcOf(inst), std::string(kind)).second)
     return;
