@@ -15,7 +15,8 @@ inline constexpr std::string_view findingKinds[] = {
     "out-of-bounds", "use-after-free", "misaligned", "uninitialised",
     "race",          "async",          "divergent",  "barrier",
     "deadlock",      "trap",           "assert",     "call",
-    "stack",         "budget",         "wrap",       "scope"};
+    "stack",         "budget",         "registers",  "wrap",
+    "scope"};
 
 constexpr bool isFindingKind(std::string_view name) {
   for (std::string_view kind : findingKinds)

@@ -124,6 +124,8 @@ const Mistake mistakes[] = {
      "call.uni (y), deep, (x); }",
      "-1", "3"},
     {"budget", "a loop without end", "L: @%$ bra L;", "p1", "p2"},
+    {"registers", "a decrease above what a thread has",
+     "setmaxnreg.dec.sync.aligned.u32 $;", "136", "40"},
     {"wrap", "an offset that wraps in 32 bits",
      "mul.lo.s32 %r6, %r7, 4; mad.wide.s32 %d4, %r6, 4, %d1; "
      "@%p1 st.global.u32 [%d4], 1;",
@@ -169,6 +171,8 @@ Case caseOf(const Mistake &mistake, bool isWrong) {
                      "bar.sync 0;\n" +
                          body,
                      variables);
+  if (mistake.kind == std::string("registers"))
+    c.ptx.insert(c.ptx.find("in) {") + 3, " .reqntid 32 .maxnreg 128 ");
   c.block = {32, 1, 1};
   if (mistake.isCluster)
     c.grid = {2, 1, 1}, c.cluster = {2, 1, 1};
