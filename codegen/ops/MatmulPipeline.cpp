@@ -146,8 +146,10 @@ void PipelineWriter::copyTiles(Value ring, Value xMap, Value wMap) {
 void PipelineWriter::multiplyTiles(
     Value ring, function_ref<void(Value, Value, Value)> epilogue) {
   // As above; the next one's are done behind the epilogue's stores. Next to the
-  // products they would part the first ones.
-  Place place = placeOf(firstTile);
+  // products they would part the first ones. A tile of 256 rows leaves no
+  // registers for two numbers from tile to tile: it asks again.
+  const bool carriesPlace = schedule.tileRows <= 128;
+  Place start = carriesPlace ? placeOf(firstTile) : Place{};
   tile::GridWaitOp::create(b);
   Value one = constant(1);
   const bool isSwapped = pipeline.isSwapped;
@@ -164,26 +166,33 @@ void PipelineWriter::multiplyTiles(
     return tile::AsyncDotOp::create(b, pending, stage.getParts()[isSwapped],
                                     stage.getParts()[!isSwapped], acc);
   };
-  loop(firstTile, tiles, workers, {constant(0), place.row, place.col},
-       [&](Value tile, ValueRange carried) {
-         Value turn = carried[0];
-         Value first = multiply(turn, Value());
-         SmallVector<Value> last = loop(
-             one, steps, one, {turn, first}, [&](Value, ValueRange carried) {
-               Value turn = plus(carried[0], one);
-               Value sum = multiply(turn, carried[1]);
-               tile::ReleaseOp::create(b, ring, carried[0], /*pending=*/1);
-               return SmallVector<Value>{turn, sum};
-             });
-         Value sum = tile::AwaitOp::create(b, last[1]);
-         tile::ReleaseOp::create(b, ring, last[0], /*pending=*/0);
-         if (isSwapped)
-           sum = tile::TransposeOp::create(
-               b, tile::tileType(b.getF32Type(), layout.transpose()), sum);
-         epilogue(sum, carried[1], carried[2]);
-         Place next = placeOf(plus(tile, workers));
-         return SmallVector<Value>{plus(last[0], one), next.row, next.col};
-       });
+  SmallVector<Value> init = {constant(0)};
+  if (carriesPlace)
+    init.append({start.row, start.col});
+  loop(firstTile, tiles, workers, init, [&](Value tile, ValueRange carried) {
+    Place place = carriesPlace ? Place{carried[1], carried[2]} : placeOf(tile);
+    Value turn = carried[0];
+    Value first = multiply(turn, Value());
+    SmallVector<Value> last =
+        loop(one, steps, one, {turn, first}, [&](Value, ValueRange carried) {
+          Value turn = plus(carried[0], one);
+          Value sum = multiply(turn, carried[1]);
+          tile::ReleaseOp::create(b, ring, carried[0], /*pending=*/1);
+          return SmallVector<Value>{turn, sum};
+        });
+    Value sum = tile::AwaitOp::create(b, last[1]);
+    tile::ReleaseOp::create(b, ring, last[0], /*pending=*/0);
+    if (isSwapped)
+      sum = tile::TransposeOp::create(
+          b, tile::tileType(b.getF32Type(), layout.transpose()), sum);
+    epilogue(sum, place.row, place.col);
+    SmallVector<Value> yielded = {plus(last[0], one)};
+    if (carriesPlace) {
+      Place next = placeOf(plus(tile, workers));
+      yielded.append({next.row, next.col});
+    }
+    return yielded;
+  });
 }
 
 void PipelineWriter::build(function_ref<void(Value, Value, Value)> epilogue) {
