@@ -110,7 +110,8 @@ void emulator::beginCta(Cta &cta, const Launch &launch, uint64_t position) {
             static_cast<int64_t>(linear / gx % gy),
             static_cast<int64_t>(linear / (gx * gy))};
   cta.stamp = launch.firstStamp + position;
-  cta.oldestStamp = launch.firstStamp;
+  cta.oldestStamp =
+      launch.earlier ? launch.earlier->firstStamp : launch.firstStamp;
   cta.clock = 1;
   cta.clockExhausted = false;
   cta.instructions = cta.budgetChecked = 0;

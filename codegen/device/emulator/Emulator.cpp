@@ -54,6 +54,7 @@ public:
   }
   Result<void> release(uint64_t address) override {
     std::lock_guard lock(mutex);
+    previous.reset();
     return heap.release(address);
   }
   Result<void> write(uint64_t address, const void *source,
@@ -62,6 +63,7 @@ public:
     Result<Region *> region = heap.find(address, bytes, "write");
     if (!region)
       return region.error();
+    previous.reset();
     uint64_t offset = address - (*region)->base;
     if (bytes)
       std::memcpy((*region)->host + offset, source, bytes);
@@ -73,6 +75,7 @@ public:
     Result<Region *> region = heap.find(address, bytes, "read");
     if (!region)
       return region.error();
+    previous.reset();
     if (bytes)
       std::memcpy(target, (*region)->host + (address - (*region)->base), bytes);
     return {};
@@ -80,6 +83,7 @@ public:
   Result<void> fill(uint64_t address, uint8_t byte, uint64_t bytes,
                     bool initialised) override {
     std::lock_guard lock(mutex);
+    previous.reset();
     return heap.fill(address, byte, bytes, initialised);
   }
 
@@ -109,6 +113,9 @@ private:
   uint64_t errorSlot = 0;
   uint64_t nextStamp = 1;
   uint32_t launches = 0;
+  /// The last launch, while the host has touched no memory since: a dependent
+  /// one may overlap it.
+  std::optional<EarlierLaunch> previous;
 };
 } // namespace
 
@@ -329,6 +336,7 @@ Emulator::launch(LoadedKernel &loaded,
     heap.forgetAccesses();
     pool.clear();
     nextStamp = 1;
+    previous.reset();
   }
   Launch launch;
   launch.program = &program;
@@ -355,9 +363,17 @@ Emulator::launch(LoadedKernel &loaded,
   launch.firstStamp = nextStamp;
   nextStamp += ctas;
   launch.launchNumber = ++launches;
+  if (record.programmatic && previous)
+    launch.earlier = &*previous;
   LaunchReport report =
       runLaunch(launch, pool, record.ctasCommunicate || program.mayWaitForCtas,
                 mostFindings);
+
+  previous.emplace();
+  previous->kernel = record.kernel;
+  previous->firstStamp = launch.firstStamp;
+  for (const Inst &inst : program.code)
+    previous->lines.push_back(inst.line);
 
   for (const KernelArg &arg : record.args) {
     if (arg.kind != KernelArg::Kind::ErrorSlot)

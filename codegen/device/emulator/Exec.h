@@ -32,6 +32,13 @@ inline constexpr unsigned clusterRankShift = 24;
 
 enum class Approximation : uint8_t { Nearest, Low, High, Random };
 
+/// The launch before, which a dependent one overlaps until it waits.
+struct EarlierLaunch {
+  std::string kernel;
+  std::vector<int> lines; // by instruction
+  uint64_t firstStamp = 0;
+};
+
 /// What all CTAs of a launch share; read-only while they run, but for the
 /// counters.
 struct Launch {
@@ -53,6 +60,8 @@ struct Launch {
   /// Stamps below are of earlier launches; the CTA that begins i-th has
   /// firstStamp + i, so that those of a cluster are neighbours.
   uint64_t firstStamp = 0;
+  /// Null when the launch begins after all earlier ones have ended.
+  const EarlierLaunch *earlier = nullptr;
   uint64_t clusterCtas = 1;
   uint32_t launchNumber = 1;
   std::atomic<uint64_t> spent = 0;

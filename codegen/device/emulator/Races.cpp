@@ -55,11 +55,36 @@ const char *emulator::verb(AccessKind kind) {
                                      : "atomic";
 }
 
+void emulator::reportEarlierLaunch(Exec &x, const Inst &inst, unsigned lane,
+                                   const char *what,
+                                   const EarlierLaunch &earlier, uint32_t at,
+                                   bool earlierWrites, const Region &region,
+                                   uint64_t offset) {
+  FindingSide side;
+  side.access = earlierWrites ? "write" : "read";
+  side.ptxLine = earlier.lines[at];
+  std::string other = cat("line ", side.ptxLine, " of '", earlier.kernel, "'");
+  report(x, inst, lane, "race",
+         cat(what, " the same bytes as the ", side.access, " at ", other,
+             ", which was launched before and may still run: no "
+             "griddepcontrol.wait came first"),
+         region.base + offset, describe(region, region.base + offset), other,
+         &side);
+}
+
 static void reportRace(Exec &x, const Inst &inst, const Order &order,
                        const Region &region, uint64_t offset, unsigned lane,
                        AccessKind kind, AccessId other, uint32_t otherAt,
                        bool otherWrites) {
   const Launch &launch = *x.launch;
+  if (const EarlierLaunch *earlier = earlierLaunchOf(launch, other)) {
+    reportEarlierLaunch(x, inst, lane,
+                        kind == AccessKind::Read    ? "reads"
+                        : kind == AccessKind::Write ? "writes"
+                                                    : "changes",
+                        *earlier, otherAt, otherWrites, region, offset);
+    return;
+  }
   const Inst &there = x.cta->program->code[otherAt];
   std::string where =
       threadText(launch, static_cast<int>(warpOf(other)), laneOf(other));

@@ -65,6 +65,17 @@ struct Order {
 
 Order orderOf(Exec &x, const Inst &inst, Scope scope, const Region &region);
 
+/// The launch before if the earlier access is of it; null if of this one.
+inline const EarlierLaunch *earlierLaunchOf(const Launch &launch,
+                                            AccessId earlier) {
+  return stampOf(earlier) < launch.firstStamp ? launch.earlier : nullptr;
+}
+/// `write at line 7 of kernel 'k', the launch before`.
+void reportEarlierLaunch(Exec &x, const Inst &inst, unsigned lane,
+                         const char *what, const EarlierLaunch &earlier,
+                         uint32_t at, bool earlierWrites, const Region &region,
+                         uint64_t offset);
+
 /// `read`, `write` or `atomic`.
 const char *verb(AccessKind kind);
 

@@ -120,6 +120,13 @@ static void checkCell(Exec &x, const Inst &inst,
                       const char *name) {
   if (static_cast<int64_t>(earlier) < static_cast<int64_t>(order.bound))
     return;
+  if (const EarlierLaunch *before = earlierLaunchOf(*x.launch, earlier)) {
+    reportEarlierLaunch(
+        x, inst, starters[0].lane,
+        cat("the ", name, writes ? " writes" : " reads").c_str(), *before, at,
+        earlierWrites, region, offset);
+    return;
+  }
   bool isOrdered = false, isVisible = false;
   for (const Starter &starter : starters) {
     Order mine = order;

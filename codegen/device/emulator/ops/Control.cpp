@@ -1,5 +1,6 @@
 //===- Control.cpp - Branches, barriers, fences ---------------------------===//
 #include "codegen/device/emulator/Barrier.h"
+#include "codegen/device/emulator/async/Cluster.h"
 #include "codegen/device/emulator/ops/Families.h"
 #include "codegen/device/emulator/ops/Spaces.h"
 
@@ -112,6 +113,17 @@ static void buildNothing(Builder &b, const Match &) {
     b.inst->run = nothing;
 }
 
+/// From here on the launch before has ended. One thread's wait counts for all
+/// of the cluster: how others learn of it is not followed.
+static void waitForEarlier(Exec &x, const Inst &) {
+  for (Cta *cta : x.cta->cluster->ctas)
+    cta->oldestStamp = x.launch->firstStamp;
+}
+static void buildDependentWait(Builder &b, const Match &) {
+  if (b.expect(0))
+    b.inst->run = waitForEarlier;
+}
+
 std::span<const Row> tandem::emulator::controlRows() {
   static const Row rows[] = {
       {"bra", ".uni?", buildBranch},
@@ -132,8 +144,10 @@ std::span<const Row> tandem::emulator::controlRows() {
       {"fence", ".proxy .alias", buildProxyFence},
       {"nanosleep", ".u32", buildNothing, "no effect"},
       {"pmevent", ".mask?", buildNothing, "no effect"},
-      {"griddepcontrol", ".launch_dependents|.wait", buildNothing,
+      {"griddepcontrol", ".launch_dependents", buildNothing,
        "no effect: launches run one after the other"},
+      {"griddepcontrol", ".wait", buildDependentWait,
+       "what the launch before has accessed races until then"},
   };
   return rows;
 }
